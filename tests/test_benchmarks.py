@@ -28,6 +28,7 @@ from benchmarks import (
     table,
     task_diversity,
     timing,
+    workers,
 )
 from benchmarks.floor import Work
 from benchmarks.study import ByHand, Study
@@ -36,6 +37,7 @@ import jaxtheory
 from jaxtheory.cli.main import main
 from jaxtheory.engine import search as searching
 from jaxtheory.ops import draws
+from jaxtheory.system import backend
 from tests.reference.agree import agree
 
 STEPS = 3
@@ -311,6 +313,18 @@ def test_processes_to_be_timed(tmp_path, monkeypatch, capsys):
     assert goals == [3] * 9 + [0.05, 0.25, 2, 2, 1, 1, 200, 360]
     monkeypatch.syspath_prepend(tmp_path / "many")
     assert main(["list"]) == 0 and "figure_999" in capsys.readouterr().out
+
+
+def test_workers(monkeypatch):
+    """The other side has one worker; the process that is bound to one core ends with its group."""
+    seen = []
+    monkeypatch.setattr(workers, "STUDY", WALK)
+    monkeypatch.setattr(Study, "ends", lambda study: seen.append(backend.workers()))
+    monkeypatch.setenv("JAXTHEORY_DEVICES", "2")
+    workers.one()
+    (group,) = workers.groups()
+    group.sides["two"].run()
+    assert seen == [1, 2] and [line.goal for line in group.lines] == [1.6, None]
 
 
 def test_the_readme_has_the_numbers_of_the_page():
