@@ -1,8 +1,8 @@
-"""What a user waits for from the start of a process to its end: first sweeps, start-up, a million
-walks and `make test`.
+"""Times of whole processes: first sweeps, start-up, a million walks and `make test`.
 
-The goal of a row is the most seconds. Its floor is a process that only imports: JAX with its
-backend, optax, xarray and zarr for what trains or reads results, and nothing for the rest.
+The goal of a row is an upper limit in seconds. Its floor is a process that only imports libraries:
+JAX with its backend, optax, xarray and zarr where a command trains or reads results, and none
+elsewhere.
 """
 
 import os
@@ -106,7 +106,7 @@ def group(
     imports: str = IMPORTS,
     rounds: int = ROUNDS,
 ) -> Group:
-    """Seconds of a process, and of one that only imports; what has no rounds runs once."""
+    """The row of a process and its floor. With rounds = 0 each runs once."""
     floor = Process((*PYTHON, imports), process.place)
     sides = {"process": Side(process.run), "imports": Side(floor.run)}
     line = Line(name, "process", "imports", "within", goal)
