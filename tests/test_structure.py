@@ -25,6 +25,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("jaxtheory.system",),
     ("jaxtheory.ops",),
     ("jaxtheory.margin", "jaxtheory.observables", "jaxtheory.networks"),
+    ("jaxtheory.engine.records",),
     ("jaxtheory.engine.request",),
     ("jaxtheory.engine.planning",),
     ("jaxtheory.engine.compute",),

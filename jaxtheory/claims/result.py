@@ -13,7 +13,8 @@ from jaxtheory.claims.interval import ERROR
 from jaxtheory.claims.judged import Judged, judge
 from jaxtheory.core.code_hash import code_hash
 from jaxtheory.core.errors import InputError
-from jaxtheory.engine.results.identity import as_json, fingerprint
+from jaxtheory.core.plain import as_json
+from jaxtheory.engine.results.identity import fingerprint
 from jaxtheory.ops import draws
 from jaxtheory.system.disk import located
 

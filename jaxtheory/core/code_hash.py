@@ -67,6 +67,7 @@ DECIDING = (
     "jaxtheory.engine.compute.training",
     "jaxtheory.engine.planning.layout",
     "jaxtheory.engine.planning.padding",
+    "jaxtheory.engine.records",
     "jaxtheory.engine.compute.part",
     "jaxtheory.engine.compute.program",
     "jaxtheory.engine.request.request",

@@ -21,11 +21,12 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory.core.errors import InputError
+from jaxtheory.core.plain import as_json
 from jaxtheory.engine.request.axes import Axis
 from jaxtheory.engine.request.request import Request
 from jaxtheory.engine.results import versions
 from jaxtheory.engine.results.combine import combine
-from jaxtheory.engine.results.identity import as_json, fingerprint, identity
+from jaxtheory.engine.results.identity import fingerprint, identity
 from jaxtheory.engine.results.states import Before, continues, observable
 from jaxtheory.engine.results.store import (
     MERGED,

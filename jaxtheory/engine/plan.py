@@ -13,8 +13,9 @@ from jaxtheory.core.config import Config
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.compute.training import train_chunk
 from jaxtheory.engine.planning.lay_out import Plan, plan_request, priced
-from jaxtheory.engine.planning.layout import Bucket, Chunk, lanes
+from jaxtheory.engine.planning.layout import lanes
 from jaxtheory.engine.planning.memory import refuse_results, resident
+from jaxtheory.engine.records import Bucket, Chunk
 from jaxtheory.engine.request.request import Request, read, read_schedule
 from jaxtheory.engine.request.settings import numerics
 from jaxtheory.system.backend import computes, workers

@@ -12,11 +12,11 @@ from jaxtheory.core.errors import InputError
 from jaxtheory.core.extended import WEIGHTS
 from jaxtheory.core.resolve import theory_of
 from jaxtheory.core.theory import Theory
-from jaxtheory.engine.compute.part import Part
 from jaxtheory.engine.execution.local import run_chunk
 from jaxtheory.engine.grow import BLOCKS
 from jaxtheory.engine.planning.lay_out import plan_request
-from jaxtheory.engine.planning.layout import Chunk, lanes
+from jaxtheory.engine.planning.layout import lanes
+from jaxtheory.engine.records import Chunk, Part
 from jaxtheory.engine.request.request import Request, read
 from jaxtheory.engine.request.settings import numerics
 from jaxtheory.engine.results.dataset import title_of

@@ -8,8 +8,7 @@ import numpy as np
 from jaxtheory.core.config import canonical
 from jaxtheory.core.contract import same_structure
 from jaxtheory.core.errors import InputError
-from jaxtheory.engine.compute.program import NEVER
-from jaxtheory.engine.compute.training import Resumed, Run
+from jaxtheory.engine.records import NEVER, Resumed, Run
 from jaxtheory.engine.request.request import Request
 
 

@@ -13,18 +13,20 @@ import xarray as xr
 from jaxtheory.core.code_hash import code_hash
 from jaxtheory.core.config import fields
 from jaxtheory.core.errors import InputError, tried
-from jaxtheory.engine.compute.part import Part, pick
+from jaxtheory.core.plain import as_json
+from jaxtheory.engine.compute.part import pick
 from jaxtheory.engine.compute.training import train_chunk
 from jaxtheory.engine.execution.local import Execute, Tell, here, silent
 from jaxtheory.engine.execution.progress import Meter, Progress
 from jaxtheory.engine.planning.lay_out import plan_request
-from jaxtheory.engine.planning.layout import Chunk, Lanes, lanes
+from jaxtheory.engine.planning.layout import lanes
 from jaxtheory.engine.properties import Below
+from jaxtheory.engine.records import Chunk, Lanes, Part
 from jaxtheory.engine.request.request import Request
 from jaxtheory.engine.request.settings import numerics
 from jaxtheory.engine.results import attributes
 from jaxtheory.engine.results.dataset import assemble, describe
-from jaxtheory.engine.results.identity import as_json, identity
+from jaxtheory.engine.results.identity import identity
 from jaxtheory.engine.sweep import sweep
 
 MEANINGS = {

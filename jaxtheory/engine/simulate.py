@@ -13,9 +13,9 @@ import numpy as np
 from jaxtheory.core.config import Config, canonical
 from jaxtheory.core.errors import InputError
 from jaxtheory.core.theory import Theory
-from jaxtheory.engine.compute.program import NEVER
-from jaxtheory.engine.compute.training import Run, draw_problem, train_chunk
-from jaxtheory.engine.planning.layout import Chunk, group, lanes
+from jaxtheory.engine.compute.training import draw_problem, train_chunk
+from jaxtheory.engine.planning.layout import group, lanes
+from jaxtheory.engine.records import NEVER, Chunk, Run
 from jaxtheory.engine.request.request import read
 from jaxtheory.engine.request.settings import numerics
 from jaxtheory.engine.resume import equal_trees, going_on, joined, resumed_lane

@@ -17,7 +17,8 @@ from jaxtheory.core.extended import named_weights
 from jaxtheory.core.resolve import theory_of
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.compute.training import draw_problem
-from jaxtheory.engine.planning.layout import Chunk, group, lanes
+from jaxtheory.engine.planning.layout import group, lanes
+from jaxtheory.engine.records import Chunk
 from jaxtheory.engine.request.observed import parameter_shapes
 from jaxtheory.engine.request.request import read
 from jaxtheory.engine.request.settings import numerics

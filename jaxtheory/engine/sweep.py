@@ -12,13 +12,13 @@ import xarray as xr
 from jaxtheory.core.config import Config
 from jaxtheory.core.errors import InputError
 from jaxtheory.core.theory import Theory
-from jaxtheory.engine.compute.part import Part
 from jaxtheory.engine.execution.bar import Listener, listener
 from jaxtheory.engine.execution.local import Execute, here
 from jaxtheory.engine.execution.progress import Meter
 from jaxtheory.engine.execution.task import Task
 from jaxtheory.engine.grow import find_growth, grow, plan_of
 from jaxtheory.engine.planning.lay_out import plan_request
+from jaxtheory.engine.records import Part
 from jaxtheory.engine.request.request import Request, read
 from jaxtheory.engine.request.settings import flag
 from jaxtheory.engine.results.dataset import Described, assemble, describe

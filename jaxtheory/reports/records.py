@@ -21,8 +21,9 @@ from jaxtheory.claims.result import FigureResult
 from jaxtheory.core import docstrings
 from jaxtheory.core.code_hash import code_hash
 from jaxtheory.core.errors import InputError
+from jaxtheory.core.plain import as_json
 from jaxtheory.engine.results.cells import as_csv
-from jaxtheory.engine.results.identity import as_json, fingerprint
+from jaxtheory.engine.results.identity import fingerprint
 from jaxtheory.plotting import plot
 from jaxtheory.plotting.captions import COLUMNS
 from jaxtheory.plotting.drawing import drawing, for_paper, title_of

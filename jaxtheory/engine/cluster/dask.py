@@ -23,7 +23,7 @@ from typing import Any
 from jaxtheory.core.errors import InputError, notice, suggest
 from jaxtheory.engine.execution.local import Computed, Execute, Tell, Waiting, silent
 from jaxtheory.engine.execution.task import Task
-from jaxtheory.engine.planning.layout import Chunk
+from jaxtheory.engine.records import Chunk
 from jaxtheory.system import backend
 
 _AHEAD = 2  # chunks submitted at a time, per thread of the cluster

@@ -29,12 +29,14 @@ from jaxtheory.core import plugins, source
 from jaxtheory.core.code_hash import code_hash, functions
 from jaxtheory.core.config import Config
 from jaxtheory.core.errors import InputError
+from jaxtheory.core.plain import as_json
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.execution.task import Task
 from jaxtheory.engine.planning import lay_out, padding
-from jaxtheory.engine.planning.layout import Bucket, Chunk, group
+from jaxtheory.engine.planning.layout import group
+from jaxtheory.engine.records import Bucket, Chunk
 from jaxtheory.engine.request.settings import numerics, settings
-from jaxtheory.engine.results.identity import THEORY_SLOTS, as_json, identity
+from jaxtheory.engine.results.identity import THEORY_SLOTS, identity
 from jaxtheory.engine.results.store import Store
 
 _PACKAGES = ("jaxtheory", "jax", "jaxlib", "numpy", "optax")

@@ -14,7 +14,7 @@ import distributed
 from jaxtheory.core.errors import InputError
 from jaxtheory.engine.cluster import pickling
 from jaxtheory.engine.execution.local import Computed, places
-from jaxtheory.engine.planning.layout import Chunk
+from jaxtheory.engine.records import Chunk
 from jaxtheory.engine.request.settings import under
 
 _KEPT = 4  # parcels that are kept, each with its theory and its compiled programs

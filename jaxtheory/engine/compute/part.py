@@ -1,32 +1,17 @@
 """The part of a chunk: its results per point and seed, cut to the sizes and steps of each point."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import numpy as np
 
 from jaxtheory.core.config import Size, canonical, fields
-from jaxtheory.engine.compute.program import NEVER
-from jaxtheory.engine.compute.training import Outcome
-from jaxtheory.engine.planning.layout import Chunk, Lanes
+from jaxtheory.engine.records import NEVER, Chunk, Lanes, Outcome, Part
 from jaxtheory.engine.request.axes import codes_of
 from jaxtheory.engine.request.request import Request
 
 # axes before the dims of the theory: point and seed, and record
 _LEADING = {"metric": 2, "predicted": 2, "analysis": 1}
-
-
-class Part(NamedTuple):
-    """Results of a sweep, one entry per point and seed.
-
-    point: index of the point of each entry. place: index of its seed in `request.seeds`. values:
-    arrays by name, namely "diverged_at" [entry], with a stop rule "stopped_at" [entry],
-    "metric/NAME" and "predicted/NAME" [entry, record, ...], and "analysis/NAME" [entry, ...].
-    """
-
-    point: np.ndarray
-    place: np.ndarray
-    values: dict[str, np.ndarray]
 
 
 def pick(request: Request, chunk: Chunk, inputs: Lanes, outcome: Outcome) -> Part:

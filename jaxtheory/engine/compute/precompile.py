@@ -12,7 +12,7 @@ import jax
 import numpy as np
 
 from jaxtheory.engine.compute.program import Compiled, PerRow, PerRun, Program, Trained, run_keys
-from jaxtheory.engine.planning.layout import Lanes
+from jaxtheory.engine.records import Lanes
 from jaxtheory.engine.request.request import Request
 from jaxtheory.engine.request.settings import flag, numerics, settings, under
 from jaxtheory.system.backend import workers

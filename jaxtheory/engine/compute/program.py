@@ -21,13 +21,12 @@ import numpy as np
 from jaxtheory.core.config import Config, with_leaves
 from jaxtheory.core.extended import Extended
 from jaxtheory.core.theory import Algorithm, Theory
-from jaxtheory.engine.planning.layout import Layout
+from jaxtheory.engine.records import NEVER, Layout
 from jaxtheory.engine.request.jaxprs import alone, cse, factorizes
 from jaxtheory.engine.request.request import Request
 from jaxtheory.engine.request.settings import compiler_options
 from jaxtheory.ops import draws
 
-NEVER = -1  # diverged_at of a run that stayed finite
 # compiled functions that are cached: each holds about 100 memory maps, and Linux allows a process
 # 65530, beyond which jaxlib crashes
 _LIVE = 48

@@ -4,96 +4,22 @@ analyses.
 
 import functools
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxtheory.core.config import Config
 from jaxtheory.core.contract import same_structure
 from jaxtheory.core.errors import InputError, tried
 from jaxtheory.core.theory import Algorithm
 from jaxtheory.engine.compute.precompile import precompile
-from jaxtheory.engine.compute.program import (
-    NEVER,
-    Compiled,
-    PerRow,
-    PerRun,
-    Program,
-    Trained,
-    run_keys,
-)
-from jaxtheory.engine.planning.layout import Chunk, Lanes
+from jaxtheory.engine.compute.program import Compiled, PerRow, PerRun, Program, Trained, run_keys
+from jaxtheory.engine.records import NEVER, Chunk, Lanes, Outcome, Resumed, Run
 from jaxtheory.engine.request.request import Request, Schedule
 
 # told each record: the step, and the metrics evaluated there as arrays [slot, row, run, value, ...]
 TellRecord = Callable[[int, dict[str, np.ndarray]], None]
-
-
-class Run(NamedTuple):
-    """One trained run, as returned by `simulate`. All arrays are NumPy arrays.
-
-    Args:
-        config: The config of the run.
-        steps: The R recorded steps, increasing integers; step 0 is before training.
-        metrics: Each metric by its name, an array [R, ...] with the entries of `theory.baselines`
-            appended to its last axis. It is NaN at steps where it was not recorded, and after the
-            run stopped or diverged.
-        analyses: Each analysis of the final parameters by its name, NaN if the run diverged.
-        params: The final parameters of the theory, `algorithm.params(state, problem, config)`.
-        state: The final state of the algorithm.
-        problem: The problem that the run was trained on.
-        diverged_at: The first step after which the state was not finite, or None. `state` and
-            `params` are then the last finite ones.
-        stopped_at: The recorded step at which the rule `stop` held, or None.
-
-    Example:
-        >>> import jaxtheory
-        >>> from jaxtheory.theories import random_walk
-        >>> key = jaxtheory.run_key(0, 0)
-        >>> run = jaxtheory.simulate(random_walk, random_walk.Config(), key, steps=4, record=2)
-        >>> run.steps.tolist(), run.metrics["loss"].shape, run.diverged_at
-        ([0, 2, 4], (3,), None)
-    """
-
-    config: Config
-    steps: np.ndarray
-    metrics: dict[str, np.ndarray]
-    analyses: dict[str, np.ndarray]
-    params: Any
-    state: Any
-    problem: Any
-    diverged_at: int | None
-    stopped_at: int | None = None
-
-
-class Outcome(NamedTuple):
-    """The results of a chunk, as arrays with the leading axes [slot, row, run, value].
-
-    Metrics and predictions have the axis record after these.
-    """
-
-    metrics: dict[str, np.ndarray]
-    analyses: dict[str, np.ndarray]
-    predictions: dict[str, np.ndarray]
-    diverged_at: np.ndarray
-    stopped_at: np.ndarray
-    state: Any
-    problem: Any
-
-
-class Resumed(NamedTuple):
-    """Runs of a chunk that were trained before, with the leading axes [slot, row, run].
-
-    step: the number of steps that were made. state: the states after them, or their leaves.
-    diverged_at, stopped_at: the steps at which runs diverged or stopped, or NEVER.
-    """
-
-    step: int
-    state: Any
-    diverged_at: np.ndarray
-    stopped_at: np.ndarray
 
 
 class _Recorded:

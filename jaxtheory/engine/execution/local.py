@@ -11,10 +11,11 @@ from typing import Any
 
 import jax
 
-from jaxtheory.engine.compute.part import Part, pick
-from jaxtheory.engine.compute.training import Outcome, Resumed, TellRecord, train_chunk
+from jaxtheory.engine.compute.part import pick
+from jaxtheory.engine.compute.training import TellRecord, train_chunk
 from jaxtheory.engine.execution.progress import Told, recorded
-from jaxtheory.engine.planning.layout import CHUNK_SECONDS, Chunk, Lanes, lanes
+from jaxtheory.engine.planning.layout import CHUNK_SECONDS, lanes
+from jaxtheory.engine.records import Chunk, Lanes, Outcome, Part, Resumed
 from jaxtheory.engine.request.request import Request
 from jaxtheory.engine.request.settings import numerics, settings, under
 from jaxtheory.system.backend import backend, workers

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxtheory.core.decimals import python_value
-from jaxtheory.engine.planning.layout import Chunk, Lanes
+from jaxtheory.engine.records import Chunk, Lanes
 from jaxtheory.engine.request.request import Request
 
 _LEADING = 4  # axes slot, row, run and value of a metric; further ones are the theory's

@@ -5,10 +5,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from jaxtheory.core.errors import InputError
-from jaxtheory.engine.compute.part import Part, diverged_entries
-from jaxtheory.engine.compute.training import Outcome, Resumed
+from jaxtheory.engine.compute.part import diverged_entries
 from jaxtheory.engine.execution.local import Computed, Tell, run_chunk, silent
-from jaxtheory.engine.planning.layout import Chunk
+from jaxtheory.engine.records import Chunk, Outcome, Part, Resumed
 from jaxtheory.engine.request.request import Request
 from jaxtheory.engine.results.states import Before, save
 from jaxtheory.engine.results.store import Store

@@ -14,16 +14,9 @@ import numpy as np
 
 from jaxtheory.core.errors import InputError
 from jaxtheory.engine.planning.cost import Costs, costs, step_work
-from jaxtheory.engine.planning.layout import (
-    CHUNK_SECONDS,
-    COMPILE_SECONDS,
-    Bucket,
-    Chunk,
-    Layout,
-    group,
-    share_values,
-)
+from jaxtheory.engine.planning.layout import CHUNK_SECONDS, COMPILE_SECONDS, group, share_values
 from jaxtheory.engine.planning.memory import refuse
+from jaxtheory.engine.records import Bucket, Chunk, Layout
 from jaxtheory.engine.request.axes import Axis
 from jaxtheory.engine.request.request import Request
 from jaxtheory.engine.request.settings import numerics

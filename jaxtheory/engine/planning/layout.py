@@ -17,14 +17,14 @@ not full.
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxtheory.core.config import Config, Size, canonical, fields, leaf_names
+from jaxtheory.core.config import Size, canonical, fields, leaf_names
 from jaxtheory.core.errors import InputError
 from jaxtheory.engine.planning.cost import read_by_problem, run_seconds
 from jaxtheory.engine.planning.padding import trusted
+from jaxtheory.engine.records import Bucket, Chunk, Lanes, Layout, Members
 from jaxtheory.engine.request.axes import Points, codes_of, in_order
 from jaxtheory.engine.request.request import Request
 
@@ -32,154 +32,6 @@ CHUNK_SECONDS = 30.0  # of computation that an interruption loses at most
 COMPILE_SECONDS = 8.0  # for all functions of a bucket, on one core
 _PROGRAMS = 1000  # compiled by one sweep at most
 _SLOWER = 1.25  # factor by which padding may be slower, to compile one program only
-
-
-class Layout(NamedTuple):
-    """Shape of a compiled program.
-
-    slots: slots in sequence. rows: rows per slot. runs: runs per row. values: evaluation values per
-    run. width: number of runs that are vmapped at once; lax.map goes over batches of them. common:
-    True if all runs of a row share their evaluation values.
-    """
-
-    slots: int = 1
-    rows: int = 1
-    runs: int = 1
-    values: int = 1
-    width: int = 1
-    common: bool = True
-
-
-class Members(NamedTuple):
-    """The points of a bucket, sorted by problem, run and value, with the offsets of each level.
-
-    Problem c has the runs run_of[c] : run_of[c + 1], run r has the values value_of[r] :
-    value_of[r + 1], and value v has the points points[point_of[v] : point_of[v + 1]]. Each problem
-    has one or several rows per seed.
-    """
-
-    points: np.ndarray
-    run_of: np.ndarray
-    value_of: np.ndarray
-    point_of: np.ndarray
-
-    def first_of_run(self, run: np.ndarray) -> np.ndarray:
-        """Return one point of each run."""
-        return self.points[self.point_of[self.value_of[run]]]
-
-
-class Bucket(NamedTuple):
-    """Points that are trained by one compiled program.
-
-    shared, own, values: names of the config fields of problems, of runs and of values. steps:
-    number of steps of each run. seeds: number of seeds. Its layout determines seconds, memory
-    (bytes), problem (bytes of one problem), and row_of: for each problem the index of its first row
-    of one seed, and the total.
-    """
-
-    number: int
-    algorithm: str
-    template: Config
-    shared: tuple[str, ...]
-    own: tuple[str, ...]
-    values: tuple[str, ...]
-    members: Members
-    steps: np.ndarray
-    seeds: int
-    layout: Layout
-    seconds: float
-    memory: int
-    problem: int
-    row_of: np.ndarray
-    kept: int = 0  # bytes of its results
-
-    def laid(self, layout: Layout) -> "Bucket":
-        """Return the bucket with a layout, which splits the runs of each problem into rows."""
-        pieces = -(-np.diff(self.members.run_of) // layout.runs)
-        return self._replace(layout=layout, row_of=np.append(0, np.cumsum(pieces)))
-
-    @property
-    def longest(self) -> int:
-        """The number of steps of the longest run, which is the first."""
-        return int(self.steps[0])
-
-    @property
-    def sizes(self) -> dict[str, int]:
-        """The capacity of each size field."""
-        return {
-            n: getattr(self.template, n).cap
-            for n, f in fields(type(self.template)).items()
-            if f.kind == "size"
-        }
-
-    @property
-    def static(self) -> dict[str, Any]:
-        """The value of each static field."""
-        return {
-            n: getattr(self.template, n)
-            for n, f in fields(type(self.template)).items()
-            if f.kind == "static"
-        }
-
-    @property
-    def problems(self) -> int:
-        return self.seeds * (len(self.members.run_of) - 1)
-
-    @property
-    def runs(self) -> int:
-        return self.seeds * (len(self.members.value_of) - 1)
-
-    @property
-    def rows(self) -> int:
-        return self.seeds * int(self.row_of[-1])
-
-    @property
-    def slots(self) -> int:
-        return math.ceil(self.rows / self.layout.rows)
-
-
-class Chunk(NamedTuple):
-    """Slots first..last-1 of a bucket, the unit that is computed and stored at a time."""
-
-    bucket: Bucket
-    first: int
-    last: int
-
-    @property
-    def name(self) -> str:
-        return f"{self.bucket.number:04d}-{self.first:08d}-{self.last:08d}"
-
-
-class Lanes(NamedTuple):
-    """The inputs of a chunk, as NumPy arrays with the leading axes [slot, row], [run] and [value].
-
-    used: number of slots in use. seed: seed of each row. place: index of each row's seed in
-    `request.seeds`. shared, own, values: config fields of rows [slot, row], of runs [slot, row,
-    run], and evaluation fields [slot, row, run, value]. limit: number of steps of each run, 0 for
-    lanes that only fill the arrays. problem: index of each row's problem among the distinct
-    problems of the chunk, whose seeds and fields are `distinct`. out: a mapping from lanes to
-    results, as (slot, row, run, value) indices, point indices and seed indices.
-    """
-
-    used: int
-    seed: np.ndarray
-    place: np.ndarray
-    shared: dict[str, np.ndarray]
-    own: dict[str, np.ndarray]
-    values: dict[str, np.ndarray]
-    limit: np.ndarray
-    problem: np.ndarray
-    distinct: tuple[np.ndarray, dict[str, np.ndarray]]
-    out: tuple[tuple[np.ndarray, ...], np.ndarray, np.ndarray]
-
-    @property
-    def apart(self) -> bool:
-        """True if the rows have distinct problems, in order.
-
-        Rows that only fill the last slot may repeat the last problem.
-        """
-        rows, count = self.problem[: self.used].ravel(), len(self.distinct[0])
-        return np.array_equal(rows, np.minimum(np.arange(rows.size), count - 1))
 
 
 def _padded_fields(request: Request) -> set[str]:

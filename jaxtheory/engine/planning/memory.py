@@ -8,7 +8,7 @@ import jax
 from jaxtheory.core.config import Size, fields
 from jaxtheory.core.errors import InputError
 from jaxtheory.engine.planning.cost import nbytes, problem_and_state
-from jaxtheory.engine.planning.layout import Bucket
+from jaxtheory.engine.records import Bucket
 from jaxtheory.engine.request.request import Request
 from jaxtheory.system import machine
 from jaxtheory.system.backend import backend, workers

@@ -9,9 +9,10 @@ import xarray as xr
 
 from jaxtheory.core import docstrings
 from jaxtheory.core.config import Config, Size, fields
+from jaxtheory.core.plain import as_json
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.request.request import Request
-from jaxtheory.engine.results.identity import as_json, fingerprint
+from jaxtheory.engine.results.identity import fingerprint
 
 _OWN = {
     "seed": ("seed of the run", "1", "s"),

@@ -13,7 +13,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory.core.errors import InputError
-from jaxtheory.engine.compute.program import NEVER
+from jaxtheory.engine.records import NEVER
 from jaxtheory.engine.results import attributes
 from jaxtheory.system import machine
 

@@ -10,9 +10,8 @@ import xarray as xr
 
 from jaxtheory.core.config import fields
 from jaxtheory.core.errors import InputError, tried
-from jaxtheory.engine.compute.part import Part
-from jaxtheory.engine.compute.program import NEVER
 from jaxtheory.engine.planning.memory import refuse_results
+from jaxtheory.engine.records import NEVER, Part
 from jaxtheory.engine.request.axes import codes_of
 from jaxtheory.engine.request.request import Request
 from jaxtheory.engine.request.values import Values

@@ -5,19 +5,18 @@ The code of the theory is hashed slot by slot, and that of the engine as a whole
 
 import hashlib
 import json
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import jax
-import numpy as np
 
 from jaxtheory.core.code_hash import array_hash, code_hash
 from jaxtheory.core.config import Config, Size, fields
 from jaxtheory.core.extended import without_additions
+from jaxtheory.core.plain import as_json
 from jaxtheory.core.theory import Theory
-from jaxtheory.engine.compute.training import Run
+from jaxtheory.engine.records import Run
 from jaxtheory.engine.request.request import Request, read
 
 THEORY_SLOTS = (
@@ -106,22 +105,3 @@ def store_of(
     thus a new directory.
     """
     return folder / f"{name}-{fingerprint(identity(read(theory, config, **asked)))}"
-
-
-def as_json(value: Any) -> Any:
-    """Return a value that JSON can write.
-
-    Arrays become lists, functions their name with a hash of their code, and other objects their
-    string without the memory address that `repr` may add.
-    """
-    if isinstance(value, Mapping):
-        return {str(k): as_json(v) for k, v in value.items()}
-    if isinstance(value, np.ndarray | np.generic) or hasattr(value, "__array__"):
-        return np.asarray(value).tolist()
-    if isinstance(value, list | tuple):
-        return [as_json(v) for v in value]
-    if isinstance(value, str | int | float | bool | None):
-        return value
-    if callable(value):
-        return f"{getattr(value, '__qualname__', type(value).__qualname__)} {code_hash(value)}"
-    return re.sub(r" at 0x[0-9a-f]+", "", str(value))

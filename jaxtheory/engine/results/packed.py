@@ -10,7 +10,7 @@ import io
 import numpy as np
 
 from jaxtheory.core.errors import InputError
-from jaxtheory.engine.compute.part import Part
+from jaxtheory.engine.records import Part
 from jaxtheory.system.npz import arrays_of
 
 _LENGTH = hashlib.sha256().digest_size

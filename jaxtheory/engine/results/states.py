@@ -15,11 +15,11 @@ import jax
 import numpy as np
 
 from jaxtheory.core.extended import named_weights
-from jaxtheory.engine.compute.part import Part, pick
-from jaxtheory.engine.compute.program import NEVER
-from jaxtheory.engine.compute.training import Outcome, Resumed, observe_chunk
+from jaxtheory.engine.compute.part import pick
+from jaxtheory.engine.compute.training import observe_chunk
 from jaxtheory.engine.planning.cost import nbytes, problem_and_state
-from jaxtheory.engine.planning.layout import Bucket, Chunk, lanes
+from jaxtheory.engine.planning.layout import lanes
+from jaxtheory.engine.records import NEVER, Bucket, Chunk, Outcome, Part, Resumed
 from jaxtheory.engine.request.observed import parameter_shapes
 from jaxtheory.engine.request.request import Request
 from jaxtheory.engine.request.settings import numerics

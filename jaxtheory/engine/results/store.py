@@ -32,10 +32,9 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory.core.errors import InputError
-from jaxtheory.engine.compute.part import Part
-from jaxtheory.engine.planning.layout import Chunk
+from jaxtheory.core.plain import as_json
+from jaxtheory.engine.records import Chunk, Part
 from jaxtheory.engine.results import archive, packed
-from jaxtheory.engine.results.identity import as_json
 from jaxtheory.system import disk
 from jaxtheory.system.disk import synced
 from jaxtheory.system.locks import locked

@@ -18,9 +18,8 @@ import xarray as xr
 from jaxtheory.core.config import canonical
 from jaxtheory.core.resolve import named_theory
 from jaxtheory.core.theory import Theory
-from jaxtheory.engine.compute.part import Part
-from jaxtheory.engine.compute.program import NEVER
 from jaxtheory.engine.planning.memory import refuse_results
+from jaxtheory.engine.records import NEVER, Part
 from jaxtheory.engine.request.observed import with_observables
 from jaxtheory.engine.results import attributes, packed
 from jaxtheory.engine.results.dataset import title_of

@@ -13,7 +13,7 @@ from helpers.worked_example import THEORY, Config
 from jaxtheory import plan, sweep
 from jaxtheory.engine.execution import local
 from jaxtheory.engine.planning.lay_out import plan_request
-from jaxtheory.engine.planning.layout import Chunk
+from jaxtheory.engine.records import Chunk
 from jaxtheory.engine.request.request import read
 
 

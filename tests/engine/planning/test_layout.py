@@ -8,7 +8,8 @@ from jaxtheory import plan, sweep
 from jaxtheory.core.errors import InputError
 from jaxtheory.engine.planning import lay_out, layout
 from jaxtheory.engine.planning.lay_out import plan_request
-from jaxtheory.engine.planning.layout import Chunk, lanes
+from jaxtheory.engine.planning.layout import lanes
+from jaxtheory.engine.records import Chunk
 from jaxtheory.engine.request.request import read
 from jaxtheory.theories import get
 

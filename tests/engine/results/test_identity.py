@@ -10,8 +10,9 @@ from helpers.worked_example import EXAMPLE, THEORY, Config
 
 import jaxtheory
 from jaxtheory import InputError, sweep
+from jaxtheory.core.plain import as_json
 from jaxtheory.engine.request.request import read
-from jaxtheory.engine.results.identity import as_json, fingerprint, identity
+from jaxtheory.engine.results.identity import fingerprint, identity
 from jaxtheory.theories import names
 
 OPTIONS = {"steps": 4, "dtype": "float64"}

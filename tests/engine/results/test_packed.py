@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from jaxtheory.engine.compute.part import Part
+from jaxtheory.engine.records import Part
 from jaxtheory.engine.results import packed
 
 PART = Part(
