@@ -34,9 +34,9 @@ def test_sums_means_and_identities_ignore_padding():
     np.testing.assert_array_equal(jax.jit(lambda n: sizes.eye(Size(4, n)))(2), sizes.eye(wide[1]))
 
 
-@pytest.mark.parametrize(("dtype", "most"), [(jnp.float32, 5), (jnp.float64, 2)])
+@pytest.mark.parametrize("dtype", [jnp.float32, jnp.float64])
 def test_an_accelerator_reduces_as_many_terms_at_once_as_its_shared_memory_holds(
-    monkeypatch, dtype, most
+    monkeypatch, dtype
 ):
     x = jax.random.normal(jax.random.key(0), (12, 4), dtype)
     terms = [x**k for k in range(12)]
@@ -45,4 +45,4 @@ def test_an_accelerator_reduces_as_many_terms_at_once_as_its_shared_memory_holds
     np.testing.assert_array_equal(sums(*terms, axis=0), together)
     equations = jax.make_jaxpr(lambda *t: sums(*t, axis=0))(*terms).eqns
     counts = [len(e.outvars) for e in equations if "reduce" in e.primitive.name]
-    assert max(counts) == most and sum(counts) == 12
+    assert counts == [5, 5, 2]
