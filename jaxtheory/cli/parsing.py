@@ -13,6 +13,7 @@ import jaxtheory
 from jaxtheory.cli.functions import observables, stop_rule
 from jaxtheory.core import plugins
 from jaxtheory.core.errors import suggest
+from jaxtheory.core.labels import name_fault
 from jaxtheory.system import disk
 
 if TYPE_CHECKING:
@@ -187,6 +188,8 @@ def _load_figures(name: str) -> "list[jaxtheory.Figure]":
             raise jaxtheory.InputError(
                 f"{name}: a {type(figure).__name__}, expected a jaxtheory.Figure"
             )
+        if fault := name_fault(figure.name):  # files and folders of results have this name
+            raise jaxtheory.InputError(f"{name}: Figure: name = {fault}")
     return list(figures)
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from jaxtheory.core.config import Config, fields
 from jaxtheory.core.errors import InputError
+from jaxtheory.core.labels import label_fault, name_fault
 from jaxtheory.core.theory import Algorithm, Check, Theory
 
 _THEORY_SLOTS = {
@@ -20,7 +21,7 @@ _THEORY_SLOTS = {
     "predict": "problem config steps",
     "assumptions": "problem config",
 }
-_THEORY_TYPES = {"name": str, "algorithms": dict, "dims": dict, "checks": tuple, "examples": tuple}
+_THEORY_TYPES = {"algorithms": dict, "dims": dict, "checks": tuple, "examples": tuple}
 _ALGORITHM_SLOTS = {
     "init": "key problem config",
     "step": "key t state batch problem config",
@@ -70,6 +71,12 @@ def _name_faults(theory: Theory) -> list[str]:
         names = getattr(theory, slot)
         odd = [name for name in (names if isinstance(names, dict) else ()) if type(name) is not str]
         faults += [f"{theory.name}.{slot}: names must be strings, got {name!r}" for name in odd]
+    names = theory.algorithms if isinstance(theory.algorithms, dict) else ()
+    faults += [
+        f"{theory.name}.algorithms: {fault}"
+        for name in names
+        if isinstance(name, str) and (fault := label_fault(name))
+    ]
     for name, dims in theory.dims.items() if isinstance(theory.dims, dict) else ():
         if not isinstance(dims, tuple) or not all(isinstance(dim, str) for dim in dims):
             faults.append(
@@ -78,6 +85,8 @@ def _name_faults(theory: Theory) -> list[str]:
                 if isinstance(dims, str)
                 else f"{theory.name}.dims[{name!r}] is {dims!r}, expected a tuple of names"
             )
+        elif odd := [fault for dim in dims if (fault := name_fault(dim))]:
+            faults.append(f"{theory.name}.dims[{name!r}]: {odd[0]}")
     for check in theory.checks if isinstance(theory.checks, tuple) else ():
         if isinstance(check, Check) and not isinstance(check.name, str):
             faults.append(f"{theory.name}.checks: names must be strings, got {check.name!r}")
@@ -111,6 +120,8 @@ def check_theory(theory: Any) -> None:
     """
     if not isinstance(theory, Theory):
         raise InputError(f"THEORY is a {type(theory).__name__}, expected a jaxtheory.Theory")
+    if fault := name_fault(theory.name):  # datasets and folders of results have this name
+        raise InputError(f"Theory: name = {fault}")
     name = theory.name
     faults: list[str | None] = [
         f"{name}.{slot} is a {type(value).__name__}, expected a {kind.__name__}"

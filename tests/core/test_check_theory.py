@@ -31,3 +31,17 @@ from jaxtheory import Check, InputError, check_theory
 def test_conform_names_what_is_wrong(broken, message):
     with pytest.raises(InputError, match=message):
         check_theory(THEORY._replace(**broken))
+
+
+@pytest.mark.parametrize("name", ["../x", "/tmp/x", "a/b", "", "x" * 300, "a.", "a\x1b[31m", 5])
+def test_a_name_that_no_folder_can_have_is_refused_in_a_line(name):
+    with pytest.raises(InputError, match=r"\ATheory: name = [^\n\x1b]+\Z"):
+        check_theory(THEORY._replace(name=name))
+
+
+@pytest.mark.parametrize(
+    "broken", [{"dims": {"loss": ("a/b",)}}, {"algorithms": {"\x1b": THEORY.algorithms["sgd"]}}]
+)
+def test_names_of_dimensions_and_algorithms_can_be_stored_and_printed(broken):
+    with pytest.raises(InputError, match=r"\A[^\n\x1b]+: must not contain [^\n\x1b]+\Z"):
+        check_theory(THEORY._replace(**broken))

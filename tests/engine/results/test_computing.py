@@ -234,6 +234,7 @@ OTHERS = {
     "jaxtheory.engine.results.identity",
     "jaxtheory.engine.planning.memory",
     "jaxtheory.core.names",
+    "jaxtheory.core.labels",
     "jaxtheory.core.plain",
     "jaxtheory.engine.results.netcdf",
     "jaxtheory.verification.normalizers",
