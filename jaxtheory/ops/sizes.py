@@ -88,11 +88,17 @@ def sums(*terms: Float[Array, "*shape"], axis: int) -> tuple[Float[Array, "..."]
         >>> [float(s) for s in jaxtheory.sizes.sums(x, x**2, axis=0)]
         [3.0, 5.0]
     """
-    added = lambda a, b: tuple(x + y for x, y in zip(a, b, strict=True))
-    along = (axis % terms[0].ndim,)
-    most = len(terms) if jax.default_backend() == "cpu" else _AT_ONCE
-    out: list[Array] = []
-    for first in range(0, len(terms), most):
-        some = terms[first : first + most]
-        out += jax.lax.reduce(some, tuple(jnp.zeros((), x.dtype) for x in some), added, along)
-    return tuple(out)
+
+    def reduced(*terms: Array) -> tuple[Array, ...]:
+        zeros = tuple(jnp.zeros((), term.dtype) for term in terms)
+        added = lambda a, b: tuple(x + y for x, y in zip(a, b, strict=True))
+        return tuple(jax.lax.reduce(terms, zeros, added, (axis % terms[0].ndim,)))
+
+    def in_groups(*terms: Array) -> tuple[Array, ...]:
+        groups = (terms[i : i + _AT_ONCE] for i in range(0, len(terms), _AT_ONCE))
+        return tuple(total for group in groups for total in reduced(*group))
+
+    if len(terms) <= _AT_ONCE:
+        return reduced(*terms)
+    out: tuple[Array, ...] = jax.lax.platform_dependent(*terms, cpu=reduced, default=in_groups)
+    return out
