@@ -7,12 +7,15 @@ import difflib
 import functools
 import inspect
 import os
+import re
 import sysconfig
 import traceback
 import warnings
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar, cast
+
+from jaxtheory.core.labels import visible
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -47,7 +50,7 @@ def tried(what: str, function: Callable, *args: Any) -> Any:
 
 def notice(text: str) -> None:
     """Warn the user in one line, without a place in the sources."""
-    warnings.warn_explicit(text, UserWarning, "jaxtheory", 1)
+    warnings.warn_explicit(visible(text), UserWarning, "jaxtheory", 1)
 
 
 _HINTS = {  # texts of errors of JAX -> what to write instead
@@ -63,15 +66,37 @@ _HINTS = {  # texts of errors of JAX -> what to write instead
     "'Size'": "a Size cannot be used as a number: use .cap for shapes, .n or .real in arithmetic",
 }
 
+_BYTES = re.compile(r"\d+(?:\.\d*)? ?(?:bytes|[kKMGTPE]i?B)\b")  # as XLA and NumPy write them
+
 
 def line(error: BaseException) -> str:
     """Return an error in one line: its type, the first line of its message, and a hint.
 
-    There is a hint if the code follows a habit of NumPy that JAX does not allow.
+    There is a hint if the code follows a habit of NumPy that JAX does not allow. If memory is used
+    up, the line says so.
     """
+    if (fault := out_of_memory(error)) is not None:
+        return fault
     lines = (" ".join(text.split()) for text in str(error).splitlines() if text.strip())
     hint = next((f"; {hint}" for part, hint in _HINTS.items() if part in str(error)), "")
     return f"{type(error).__name__}: {next(lines, '')}{hint}"
+
+
+def out_of_memory(error: BaseException) -> str | None:
+    """Return a line for an error of Python, NumPy or XLA that memory is used up, with the number of
+    bytes that were asked for and what helps; None for any other error.
+    """
+    text = str(error)
+    if not isinstance(error, MemoryError) and not (
+        isinstance(error, RuntimeError) and ("RESOURCE_EXHAUSTED" in text or "bad_alloc" in text)
+    ):
+        return None
+    size = _BYTES.search(text)
+    what = f"an array of {size[0]}" if size else "an array"
+    return (
+        f"not enough memory: {what} cannot be allocated; reduce the sizes, the seeds or the "
+        "recorded steps, use dtype float32, or set JAXTHEORY_DEVICES=1 for one chunk at a time"
+    )
 
 
 def place(error: BaseException) -> str:

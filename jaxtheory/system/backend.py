@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
-from jaxtheory.core.errors import InputError, checks_arguments, line
+from jaxtheory.core.errors import InputError, checks_arguments, line, out_of_memory
 from jaxtheory.system import compilation_cache
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -38,17 +38,22 @@ def backend() -> str:
 def computes(function: Function) -> Function:
     """Decorate a public function that computes.
 
-    The decorated function raises InputError for arguments that it does not take, and in a process
-    in which JAX cannot be used. It may transfer arrays to the device whatever JAX_TRANSFER_GUARD
-    says, because these transfers are not the user's.
+    The decorated function raises InputError for arguments that it does not take, in a process in
+    which JAX cannot be used, and where memory is used up. It may transfer arrays to the device
+    whatever JAX_TRANSFER_GUARD says, because these transfers are not the user's.
     """
 
     @functools.wraps(function)
     def guarded(*args: Any, **options: Any) -> Any:
         backend()
         compilation_cache.use()
-        with importlib.import_module("jax").transfer_guard("allow"):
-            return function(*args, **options)
+        try:
+            with importlib.import_module("jax").transfer_guard("allow"):
+                return function(*args, **options)
+        except (MemoryError, RuntimeError) as error:
+            if (fault := out_of_memory(error)) is None:
+                raise
+            raise InputError(fault) from error
 
     return checks_arguments(cast(Function, guarded))
 
