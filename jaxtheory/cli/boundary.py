@@ -52,7 +52,7 @@ class Boundary:
     """Training algorithm; by default the first of the theory."""
     dtype: Annotated[Literal["float32", "float64"] | None, arg(metavar="float32|float64")] = None
     """Number format; by default the setting of JAX."""
-    out: Annotated[Path | None, arg(metavar="FILE.csv")] = None
+    to: Annotated[Path | None, arg(metavar="FILE.csv")] = None
     """Table to write, with a row for each point and seed, and beside it a drawing (.png)."""
 
     def __call__(self) -> int:
@@ -69,7 +69,7 @@ class Boundary:
         for name in ("zip", "record", "problem", "stop", "save_params", "observe"):
             options.pop(name)
         theory, config, over = (options.pop(name) for name in ("theory", "config", "vary"))
-        out = None if self.out is None else disk.located(self.out)
+        file = None if self.to is None else disk.located(self.to)
         asked = {"along": self.along, "between": self._between(), "when": _property(self.when)}
         with sweep_progress(theory.name) as progress:
             found = jaxtheory.boundary(
@@ -84,8 +84,8 @@ class Boundary:
                 **options,
             )
         print_boundary(found)
-        if out is not None:
-            write_boundary(found, out)
+        if file is not None:
+            write_boundary(found, file)
         return 0
 
     def _between(self) -> tuple[float, float]:

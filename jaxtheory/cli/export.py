@@ -101,27 +101,30 @@ def draw_metrics(data: "xr.Dataset", store: Path, selected: Sequence[str]) -> No
 class Export:
     """Write the dataset of a finished sweep as a file for other programs.
 
-    csv and parquet are tidy tables with a row per point, seed and step. netcdf has the whole
-    dataset. netcdf and parquet need jaxtheory[export].
+    csv and parquet are tidy tables with a row per point, seed and step.
+
+    netcdf has the whole dataset. netcdf and parquet need jaxtheory[export].
     """
 
     store: Positional[Annotated[Path, arg(metavar="STORE")]]
     """Directory of the results, which `sweep` prints as store."""
-    to: Literal["csv", "netcdf", "parquet"]
+    format: Literal["csv", "netcdf", "parquet"]
     """Format of the file."""
-    out: Annotated[Path | None, arg(metavar="FILE")] = None
+    to: Annotated[Path | None, arg(metavar="FILE")] = None
     """File to write; by default STORE/data.csv, .nc or .parquet."""
 
     def __call__(self) -> int:
         from jaxtheory.engine.results import export
 
-        export.require_package(self.to)
+        export.require_package(self.format)
         store = disk.located(self.store)
         data = export.read_store(store)
         folder = store.parent if store.name == "data.zarr" else store
-        file = disk.located(self.out or folder / f"data.{export.SUFFIXES[self.to]}")
-        export.write_file(data, self.to, file)
-        if self.to != "netcdf" and (missing := export.left_out(data)):
-            print(f"left out  {', '.join(missing)}: further dimensions (--to netcdf keeps them)")
+        file = disk.located(self.to or folder / f"data.{export.SUFFIXES[self.format]}")
+        export.write_file(data, self.format, file)
+        if self.format != "netcdf" and (missing := export.left_out(data)):
+            print(
+                f"left out  {', '.join(missing)}: further dimensions (--format netcdf keeps them)"
+            )
         print(f"file      {file}")
         return 0

@@ -37,7 +37,7 @@ from jaxtheory.cli.run import RESULTS, Report, Run
 from jaxtheory.cli.show import List, Show
 from jaxtheory.cli.terminal import flush, mend_streams, say, steps_progress, sweep_progress, table
 from jaxtheory.core import plugins
-from jaxtheory.core.errors import line, place
+from jaxtheory.core.errors import line, out_of_memory, place
 from jaxtheory.system import disk
 from jaxtheory.system.backend import computes
 
@@ -63,6 +63,7 @@ class Sweep(Machines, SweepOptions):
     """Train at every combination of axis values and write a labeled dataset.
 
     Values are a list 1,2,3 or a range, a:b:n (linear) or log:a:b:n (logarithmic), with both ends.
+
     The same command resumes an interrupted sweep.
     """
 
@@ -103,8 +104,9 @@ class Sweep(Machines, SweepOptions):
 class Plan(Machines, SweepOptions):
     """Print how a sweep would run and what it would cost, without running it.
 
-    The output lists points, buckets of equal shapes, compilations, memory and time. The arguments
-    are those of `sweep`.
+    The output lists points, buckets of equal shapes, compilations, memory and time.
+
+    The arguments are those of `sweep`.
     """
 
     compile: FlagCreatePairsOff[bool] = False
@@ -180,8 +182,7 @@ class Verify:
 class Prune:
     """Prune a checkpoint of a Llama, Mistral, Qwen2 or Qwen3 and write the pruned one.
 
-    The output lists the share of zeros and the error of the attention per layer, and the
-    perplexity before and after.
+    The output lists zeros and the error of the attention per layer, and the perplexity.
     """
 
     folder: Positional[Annotated[Path, arg(metavar="FOLDER")]]
@@ -386,7 +387,8 @@ def _code(words: list[str]) -> int:
         say(error)
         return 2
     except Exception as error:
-        if not (where := place(error)) and not isinstance(error, OSError):
+        where = "" if (memory := out_of_memory(error)) else place(error)
+        if not (memory or where or isinstance(error, OSError)):
             raise
         say(f"{line(error)}{where}")
         return 2

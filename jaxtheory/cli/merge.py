@@ -15,8 +15,9 @@ from jaxtheory.system import disk
 class Merge:
     """Merge finished sweeps that differ in the values of an axis or in seeds into one store.
 
-    Theory, code, config, key, algorithm, steps, records and number format must be equal, and so
-    must the numbers of runs that several stores have.
+    Theory, code, config, key, algorithm, steps, records and number format must be equal.
+
+    So must the numbers of runs that several stores have.
     """
 
     stores: Positional[Annotated[tuple[Path, ...], arg(metavar="STORE STORE ...")]]

@@ -16,8 +16,9 @@ from jaxtheory.system import disk
 class Rerun:
     """Run one run of a stored sweep again, alone, and compare it with the stored one.
 
-    The results are equal bit for bit on the same machine and software. The exit code is 1 if they
-    are not.
+    The results are equal bit for bit on the same machine and software.
+
+    The exit code is 1 if they are not.
     """
 
     store: Positional[Annotated[Path, arg(metavar="STORE")]]

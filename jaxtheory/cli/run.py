@@ -27,9 +27,9 @@ _OUTCOMES = ("as expected", "differs", "open", "undecided", "not tested")
 class Run:
     """Run the sweeps of figures, judge their claims, draw them, and write a report.
 
-    A claim holds or fails where the 99 % confidence interval of what was measured lies on that side
-    of its bound, and is undecided otherwise. The exit code is 1 if a verdict differs from the
-    expected one.
+    A claim is undecided if its bound lies in the 99 % confidence interval of what was measured.
+
+    The exit code is 1 if a verdict differs from the expected one.
     """
 
     name: Positional[Annotated[str, arg(metavar="NAME")]]

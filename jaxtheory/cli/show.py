@@ -63,8 +63,9 @@ def _taken(figure: str) -> str:
 class Show:
     """Describe a theory or a figure, on one screen.
 
-    A theory has fields, metrics, analyses, algorithms and claims. A figure has a question, a sweep
-    and claims.
+    A theory has fields, metrics, analyses, algorithms and claims.
+
+    A figure has a question, a sweep and claims.
     """
 
     name: Positional[Annotated[str, arg(metavar="NAME")]]

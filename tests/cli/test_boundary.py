@@ -19,7 +19,7 @@ def here(tmp_path, monkeypatch):
 
 
 def test_a_table_for_each_point_and_a_row_for_each_run(capsys):
-    words = ["--when", "distance < 1", "--over", "s=0.5,2", "--seeds", "3", "--out", "eta.csv"]
+    words = ["--when", "distance < 1", "--over", "s=0.5,2", "--seeds", "3", "--to", "eta.csv"]
     assert main([*ASKED, *words]) == 0
     printed = capsys.readouterr().out
     assert "eta at which distance < 1 changes" in printed and "3 of 3" in printed

@@ -69,7 +69,7 @@ def test_an_unknown_metric_is_refused_before_anything_runs(
 def test_a_table_has_a_row_per_point_seed_and_step(
     to: str, store: Path, capsys: pytest.CaptureFixture
 ) -> None:
-    assert main(["export", str(store), "--to", to, "--out", f"out.{to}"]) == 0
+    assert main(["export", str(store), "--format", to, "--to", f"out.{to}"]) == 0
     printed = capsys.readouterr().out
     assert "left out  weights" in printed and f"file      out.{to}" in printed
     frame = (pd.read_csv if to == "csv" else pd.read_parquet)(f"out.{to}")
@@ -83,7 +83,7 @@ def test_a_table_has_a_row_per_point_seed_and_step(
 
 
 def test_netcdf_holds_all_of_it(store: Path, capsys: pytest.CaptureFixture) -> None:
-    assert main(["export", str(store / "data.zarr"), "--to", "netcdf"]) == 0
+    assert main(["export", str(store / "data.zarr"), "--format", "netcdf"]) == 0
     assert capsys.readouterr().out == f"file      {store / 'data.nc'}\n"
     found = xr.open_dataset(store / "data.nc", engine="h5netcdf").load()
     assert (
@@ -101,7 +101,7 @@ def test_what_is_no_store_is_told_of_in_one_line(
     for store in ("held/one", "cut"):
         (here / store).mkdir(parents=True)
         (here / store / "manifest.json").write_text("{}")
-    assert main(["export", what, "--to", "csv"]) == 2
+    assert main(["export", what, "--format", "csv"]) == 2
     error = capsys.readouterr().err
     assert said in error and len(error.splitlines()) == 1 and not list(here.rglob("data.csv"))
 
@@ -110,17 +110,17 @@ def test_a_missing_package_is_told_of_in_one_line(
     store: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(export._NEEDS, "parquet", "no_such_package")
-    assert main(["export", str(store), "--to", "parquet"]) == 2
+    assert main(["export", str(store), "--format", "parquet"]) == 2
     assert capsys.readouterr().err == (
-        "--to parquet needs the package no_such_package: pip install 'jaxtheory[export]'\n"
+        "--format parquet needs the package no_such_package: pip install 'jaxtheory[export]'\n"
     )
 
 
 def test_a_file_that_cannot_be_written_is_told_of(
     store: Path, capsys: pytest.CaptureFixture
 ) -> None:
-    assert main(["export", str(store), "--to", "csv", "--out", "absent/data.csv"]) == 2
+    assert main(["export", str(store), "--format", "csv", "--to", "absent/data.csv"]) == 2
     assert "absent/data.csv: the directory absent does not exist" in capsys.readouterr().err
-    assert main(["export", str(store), "--to", "csv", "--out", str(store)]) == 2
-    assert f"{store}: Is a directory; choose another --out" in capsys.readouterr().err
+    assert main(["export", str(store), "--format", "csv", "--to", str(store)]) == 2
+    assert f"{store}: Is a directory; choose another --to" in capsys.readouterr().err
     assert not list(store.parent.glob(".tmp-*"))

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import xarray as xr
+from helpers.spoilt import refused
 from helpers.strangers import strangers  # noqa: F401
 
 import jaxtheory
@@ -188,6 +190,33 @@ def test_a_mistake_in_a_theory_shows_no_traceback(
     errors = capsys.readouterr().err
     assert "AttributeError: 'function' object has no attribute 'nothing'" in errors
     assert "(mine.py, line 11)" in errors and len(errors.splitlines()) == 1
+
+
+LARGE = "{'error': params.weights[0] * jnp.sort(jnp.arange(2.0**40).reshape(-1, 8), axis=0)[3, 2]}"
+
+
+@pytest.mark.parametrize(
+    "command", ["sweep mine.py --steps 2", "plan mine.py --steps 2 --compile", "verify mine.py"]
+)
+def test_memory_that_is_used_up_is_a_line_with_the_bytes_and_a_remedy(
+    command: str, here: Path, capsys: pytest.CaptureFixture
+) -> None:
+    text = FAILING.format("1", f"metrics=lambda params, problem, config: {LARGE}")
+    (here / "mine.py").write_text(f"import jax.numpy as jnp\n{text}")
+    assert main(command.split()) == 2
+    errors = capsys.readouterr().err
+    assert re.search(r"not enough memory: an array of \d{13,} bytes cannot be allocated", errors)
+    assert "reduce the sizes" in errors and len(errors.splitlines()) == 1
+
+
+def test_memory_that_numpy_lacks_is_a_line(
+    capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise MemoryError("Unable to allocate 8.00 TiB for an array")
+
+    monkeypatch.setattr("jaxtheory.engine.results.export.read_store", fail)
+    refused(["export", "store", "--format", "csv"], "an array of 8.00 TiB cannot", capsys)
 
 
 @pytest.mark.parametrize("store", ["taken", "taken/below"])
@@ -388,6 +417,25 @@ def jaxtheory_process(*words: str) -> subprocess.Popen:
     return subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT
     )
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("list", "show", "run", "report", "sweep", "export", "explore", "merge", "boundary"),
+        *("rerun", "plan", "verify", "prune", "new", "doctor"),
+    ],
+)
+def test_help_fits_into_a_terminal_of_100_columns(
+    command: str, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    assert main([command, "--help"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines and max(map(len, lines)) <= 100
+    words = " ".join(lines)
+    assert "--out" not in words.split()
+    assert "--to {" not in words and ("--format {" in words) == (command == "export")
 
 
 def test_help_loads_no_jax() -> None:

@@ -31,7 +31,7 @@ def test_a_merged_store_is_exported_and_returned_by_the_sweep(
     assert main(["merge", *stores, "--to", "both"]) == 0
     printed = capsys.readouterr().out
     assert "dataset   both/data.zarr\ndims      learning_rate 2, seed 3, step 5" in printed
-    assert main(["export", "both", "--to", "csv"]) == 0
+    assert main(["export", "both", "--format", "csv"]) == 0
     assert len(Path("both/data.csv").read_text().splitlines()) == 1 + 2 * 3 * 5
     Path("both/data.csv").unlink()
     before = {file: file.stat().st_mtime_ns for file in Path("both").rglob("*")}

@@ -185,7 +185,7 @@ def test_a_figure_of_boundaries_leaves_what_others_do(here: Path, capsys) -> Non
     assert {file.suffix for file in here.glob("results/edge.*")} >= {".png", ".csv", ".json"}
     assert "The boundary is 2 over" in (here / "results" / "report.html").read_text()
     assert main(["run", "mine.py"]) == 0  # from the store
-    assert main(["export", str(store.parent), "--to", "csv", "--out", "edge.csv"]) == 0
+    assert main(["export", str(store.parent), "--format", "csv", "--to", "edge.csv"]) == 0
     assert (here / "edge.csv").read_text().startswith("scale,seed,")
 
 

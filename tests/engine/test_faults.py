@@ -471,7 +471,7 @@ def test_exports_onto_a_full_disk(forked, whole, outcome):
         import resource
         from jaxtheory.cli import main
         resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))
-        raise SystemExit(main.main(["export", {str(store)!r}, "--to", {to!r}]))
+        raise SystemExit(main.main(["export", {str(store)!r}, "--format", {to!r}]))
         """
         one_line(*forked.run(textwrap.dedent(code)), "File too large", str(store))
         assert not list(store.rglob(".tmp*")) and not list(store.glob("data.[cnp]*"))

@@ -46,7 +46,7 @@ import resource, sys
 from jaxtheory.cli.main import main
 code = int(sys.argv[1])
 resource.setrlimit(resource.RLIMIT_FSIZE, (code, code))
-raise SystemExit(main(["export", sys.argv[2], "--to", sys.argv[3]]))
+raise SystemExit(main(["export", sys.argv[2], "--format", sys.argv[3]]))
 """
 
 
@@ -71,7 +71,7 @@ def test_a_home_in_a_path_of_the_command_line(
     run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert main(["export", "~/run", "--to", "csv", "--out", "~/out.csv"]) == 0
+    assert main(["export", "~/run", "--format", "csv", "--to", "~/out.csv"]) == 0
     assert (tmp_path / "out.csv").is_file() and disk.located("~") == tmp_path
 
 

@@ -72,8 +72,8 @@ def test_names_that_libraries_take_for_addresses(
     assert (tmp_path / name / "data.zarr" / "zarr.json").is_file()
     assert (tmp_path / "exp" / "years of work").read_text() == "keep"
     for to in ("csv", "netcdf", "parquet"):
-        assert main(["export", name, "--to", to]) == 0
-        assert main(["export", name, "--to", to, "--out", f"{name}.{to}"]) == 0
+        assert main(["export", name, "--format", to]) == 0
+        assert main(["export", name, "--format", to, "--to", f"{name}.{to}"]) == 0
         assert (tmp_path / f"{name}.{to}").is_file()
     assert {path.name for path in tmp_path.iterdir()} <= {
         *("exp", name, "memory:"),
