@@ -44,11 +44,13 @@ def read_store(store: Path) -> xr.Dataset:
     return data
 
 
-def require_package(to: str) -> None:
+def require_package(kind: str) -> None:
     """Raise InputError if the package that writes a format is missing."""
-    package = _NEEDS[to]
+    package = _NEEDS[kind]
     if package is not None and importlib.util.find_spec(package) is None:
-        raise InputError(f"--to {to} needs the package {package}: pip install 'jaxtheory[export]'")
+        raise InputError(
+            f"--format {kind} needs the package {package}: pip install 'jaxtheory[export]'"
+        )
 
 
 def left_out(data: xr.Dataset) -> list[str]:
@@ -64,17 +66,15 @@ def _table(data: xr.Dataset) -> xr.Dataset:
     return table.drop_vars([n for n, c in table.coords.items() if set(c.dims) - dims])
 
 
-def write_file(data: xr.Dataset, to: str, file: Path) -> None:
+def write_file(data: xr.Dataset, kind: str, file: Path) -> None:
     """Write a csv, netcdf or parquet file beside the target, and rename it when it is whole.
 
     A table has one row per point, seed and step, with the axes first. A variable without steps is
     repeated in each row of its run. Raises InputError if the file cannot be written.
     """
-    require_package(to)
+    require_package(kind)
     if not file.parent.is_dir():
-        raise InputError(
-            f"{file}: the directory {file.parent} does not exist; choose another --out"
-        )
+        raise InputError(f"{file}: the directory {file.parent} does not exist; choose another --to")
     writers: dict[str, Callable[[Path], object]] = {
         "netcdf": lambda target: netcdf.write_netcdf(data, target),
         "csv": lambda target: _without_formulas(_frame(data)).to_csv(target, index=False),
@@ -83,10 +83,10 @@ def write_file(data: xr.Dataset, to: str, file: Path) -> None:
     try:
         tidy(file.parent)
         with beside(file.absolute()) as temporary:  # an absolute path is never taken for a URL
-            writers[to](temporary)
+            writers[kind](temporary)
             os.replace(temporary, file)
     except OSError as error:
-        raise InputError(f"{file}: {error.strerror or line(error)}; choose another --out") from None
+        raise InputError(f"{file}: {error.strerror or line(error)}; choose another --to") from None
 
 
 def _without_formulas(rows: Any) -> Any:
