@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxtheory.core import traces
 from jaxtheory.core.config import Config, fields
 from jaxtheory.core.errors import InputError, suggest, tried
 from jaxtheory.core.extended import Extended
@@ -81,7 +82,8 @@ def require_contract(theory: Theory, config: Config, algorithms: Any = None) -> 
     slots = [slot for slot in theory if callable(slot)]
     steps = [theory.algorithms[name] for name in names]
     dims = tuple(sorted((name, tuple(dim)) for name, dim in theory.dims.items()))
-    key = (*slots, *steps, dims, jax.tree.structure(config), jnp.result_type(float))
+    code = traces.digest((*slots, *steps, theory.Config))
+    key = (*slots, *steps, code, dims, jax.tree.structure(config), jnp.result_type(float))
     if key in _formed:
         return
     problem, params = _check_training(theory, config, names)

@@ -17,6 +17,7 @@ import jax
 import numpy as np
 import xarray as xr
 
+from jaxtheory.core import traces
 from jaxtheory.core.check_theory import check_theory
 from jaxtheory.core.config import fields
 from jaxtheory.core.errors import InputError
@@ -143,15 +144,16 @@ def boundary(
         dtype=dtype,
         buckets=buckets,
     )
-    if store is None:
-        return search.result(execute, progress)
-    directory = Store(store, search.identity())
-    if (finished := directory.dataset()) is not None:
-        directory.tidy()
-        return finished
-    directory.begin([])
-    accepted = require_versions(directory, accept_versions)
-    return directory.finish(search.result(execute, progress).assign_attrs(accepted))
+    with traces.under(search.code):
+        if store is None:
+            return search.result(execute, progress)
+        directory = Store(store, search.identity())
+        if (finished := directory.dataset()) is not None:
+            directory.tidy()
+            return finished
+        directory.begin([])
+        accepted = require_versions(directory, accept_versions)
+        return directory.finish(search.result(execute, progress).assign_attrs(accepted))
 
 
 def read_boundary(

@@ -9,6 +9,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from jaxtheory.core import traces
 from jaxtheory.core.config import Config
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.compute.training import train_chunk
@@ -106,12 +107,13 @@ def plan(
         observe=observe,
         dims=dims,
     )
-    unpriced = plan_request(request)
-    estimated = priced(request, unpriced.buckets)
-    if store is None:
-        refuse_results(request.runs, sum(b.kept for b in estimated))
-    if compile:
-        estimated = tuple(_measure(request, bucket) for bucket in estimated)
+    with traces.under(request.code):
+        unpriced = plan_request(request)
+        estimated = priced(request, unpriced.buckets)
+        if store is None:
+            refuse_results(request.runs, sum(b.kept for b in estimated))
+        if compile:
+            estimated = tuple(_measure(request, bucket) for bucket in estimated)
     return unpriced._replace(
         buckets=estimated,
         seconds=sum(b.seconds for b in estimated),

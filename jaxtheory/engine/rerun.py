@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
+from jaxtheory.core import traces
 from jaxtheory.core.config import Size, fields
 from jaxtheory.core.errors import InputError
 from jaxtheory.core.extended import WEIGHTS
@@ -86,8 +87,9 @@ def rerun(store: str | Path, theory: Any = None, **where: Any) -> Rerun:
     if data is None:
         raise InputError(f"{folder} is not finished; run the same sweep again to resume it")
     run = select(data, request.theory, where)
-    chunk = _chunk_of(request, manifest["plan"], run)
-    part = run_chunk(request, chunk)
+    with traces.under(request.code):
+        chunk = _chunk_of(request, manifest["plan"], run)
+        part = run_chunk(request, chunk)
     values = _of_run(request, part, run)
     same = [
         name

@@ -58,6 +58,11 @@ class Search(NamedTuple):
     laws: dict[str, Callable[[Any, Any], Any]]
     points: dict[str, Any]  # arguments of the sweep that evaluates the law
 
+    @property
+    def code(self) -> str:
+        """Hash of the code of the search, under which it is traced."""
+        return f"{self.request.code} {code_hash((self.when, self.laws))}"
+
     def identity(self) -> dict[str, Any]:
         """Return the search as plain data, equal for two searches when their numbers are."""
         asked = {"along": self.word, **self.rules._asdict(), "when": self.when, "law": self.laws}

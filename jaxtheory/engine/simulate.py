@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxtheory.core import traces
 from jaxtheory.core.config import Config, canonical
 from jaxtheory.core.errors import InputError
 from jaxtheory.core.theory import Theory
@@ -112,7 +113,8 @@ def simulate(
         problem=problem,
         dtype=dtype,
     )
-    with numerics(request.dtype, request.partitionable) as float_dtype:
+    numbers = numerics(request.dtype, request.partitionable)
+    with traces.under(request.code), numbers as float_dtype:
         if resume is not None:
             request = going_on(request, resume, record is None)
         chunk = Chunk(group(request)[0], 0, 1)

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
+from jaxtheory.core import traces
 from jaxtheory.core.code_hash import code_hash
 from jaxtheory.core.config import Config, canonical, fields
 from jaxtheory.core.errors import InputError, suggest
@@ -139,7 +140,8 @@ def params(
         (6,)
     """
     run = select(data, theory, where)
-    with numerics(data.attrs["dtype"]) as dtype:
+    code = code_hash(run.theory._replace(checks=(), examples=()))
+    with traces.under(code), numerics(data.attrs["dtype"]) as dtype:
         shapes, _ = parameter_shapes(run.theory, run.algorithm, canonical(run.config, dtype))
     arrays = {}
     for name, like in named_weights(shapes).items():
@@ -233,7 +235,7 @@ def problem(data: xr.Dataset, theory: _TheoryLike | None = None, **where: Any) -
         key=int(data.attrs["key"]),
         dtype=data.attrs["dtype"],
     )
-    with numerics(request.dtype, request.partitionable):
+    with traces.under(request.code), numerics(request.dtype, request.partitionable):
         chunk = Chunk(group(request)[0], 0, 1)
         drawn = draw_problem(request, chunk, lanes(request, chunk))
         return jax.tree.map(lambda x: x[0, 0], drawn)

@@ -9,6 +9,7 @@ from typing import Any
 import jax
 import xarray as xr
 
+from jaxtheory.core import traces
 from jaxtheory.core.config import Config
 from jaxtheory.core.errors import InputError
 from jaxtheory.core.theory import Theory
@@ -144,15 +145,16 @@ def sweep(
         observe=observe,
         dims=dims,
     )
-    identified = identity(request)  # fails, if at all, before anything is trained
-    if store is None:
-        return _in_memory(request, describe(request, identified["code"]), execute, progress)
-    compute = partial(
-        _into_store, execute=execute, progress=progress, accept_versions=accept_versions
-    )
-    if growth := find_growth(store, request, identified):
-        return grow(growth, request, identified, compute, accept_versions)
-    return compute(request, Path(store), identified=identified)
+    with traces.under(request.code):
+        identified = identity(request)  # fails, if at all, before anything is trained
+        if store is None:
+            return _in_memory(request, describe(request, identified["code"]), execute, progress)
+        compute = partial(
+            _into_store, execute=execute, progress=progress, accept_versions=accept_versions
+        )
+        if growth := find_growth(store, request, identified):
+            return grow(growth, request, identified, compute, accept_versions)
+        return compute(request, Path(store), identified=identified)
 
 
 def _into_store(

@@ -12,6 +12,8 @@ import jax
 import jax.flatten_util
 import jax.numpy as jnp
 
+from jaxtheory.core import traces
+from jaxtheory.core.code_hash import code_hash
 from jaxtheory.core.config import Config, fields
 from jaxtheory.core.errors import InputError, tried
 from jaxtheory.core.from_optax import (
@@ -180,8 +182,10 @@ def from_flax(
         ),
         examples=tuple(shown),
     )
-    trial.require_network(theory, module, shown[0])
-    looked_at = trial.metrics(theory, shown[0])  # without those of attention maps if there are none
+    with traces.under(code_hash(theory)):
+        trial.require_network(theory, module, shown[0])
+        # without those of attention maps if there are none
+        looked_at = trial.metrics(theory, shown[0])
     return theory._replace(dims={x: dims for x, dims in task.dims.items() if x in looked_at})
 
 

@@ -12,8 +12,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxtheory.core import contract
+from jaxtheory.core import contract, traces
 from jaxtheory.core.check_theory import check_theory
+from jaxtheory.core.code_hash import code_hash
 from jaxtheory.core.config import Config, Size, canonical, fields
 from jaxtheory.core.contract import ships
 from jaxtheory.core.errors import InputError, tried
@@ -24,7 +25,7 @@ from jaxtheory.core.validation import validate
 from jaxtheory.engine.execution.processes import count_processes, in_processes
 from jaxtheory.engine.planning.padding import trust
 from jaxtheory.engine.request.current import find_fault
-from jaxtheory.engine.request.settings import compiler_options, numerics
+from jaxtheory.engine.request.settings import compiler_options, inherited, numerics
 from jaxtheory.ops.draws import run_key
 from jaxtheory.system.backend import computes, workers
 from jaxtheory.verification import padding, purity, theory_gradient
@@ -174,6 +175,12 @@ def verify(
             f"{theory.name} has no examples to run its checks on; give the theory "
             f"examples=({theory.Config.__name__}(),)"
         )
+    with traces.under(code_hash(theory)):
+        return _verified(theory, seeds, only)
+
+
+def _verified(theory: Theory, seeds: int, only: Sequence[str] | None) -> Table:
+    """Return the result of `verify` for a theory that has examples."""
     with numerics("float64") as dtype:
         for i, example in enumerate(theory.examples):
             try:
@@ -191,12 +198,13 @@ def verify(
     ):  # compilation dominates, and runs in parallel
         examples = [vary_config(theory, e, i, seeds, dtype) for i, e in enumerate(theory.examples)]
         _require_trained(theory, examples)
+        run_check, gradient_row = inherited(_run_check), inherited(_gradient_row)
         jobs = [
-            [pool.submit(_run_check, check, i, example) for i, example in enumerate(examples)]
+            [pool.submit(run_check, check, i, example) for i, example in enumerate(examples)]
             for check in checks
         ]
         gradient_jobs = [
-            pool.submit(_gradient_row, theory, i, example)
+            pool.submit(gradient_row, theory, i, example)
             for i, example in enumerate(examples if outside else ())
         ]
         for check, results in zip(checks, jobs, strict=True):

@@ -84,12 +84,12 @@ def _everything(
     flat = jax.tree.map(lambda x: like(x, (count, *x.shape[1:])), shared)
     drawn = like(key, (count,)), flat, used
     submit(functions.draw.precompile, *drawn)
-    problem = functions.draw.function.eval_shape(*drawn)
+    problem = functions.draw.shapes(*drawn)
     if not inputs.apart:
         problem = jax.tree.map(lambda x: like(x, (*shape, *x.shape[1:])), problem)
     row = PerRow(key, inputs.shared, problem)
     run = PerRun(inputs.own, inputs.values, inputs.limit)
-    state = functions.begin.function.eval_shape(row, run, used)
+    state = functions.begin.shapes(row, run, used)
     trained = Trained(state, np.zeros(inputs.limit.shape, np.int32))
     for evaluation in functions.evaluations:
         submit(evaluation.precompile, row, run, state, used)

@@ -5,8 +5,8 @@ Arrays have the leading axes [slot, row, run, value], which `layout` explains. S
 the other in a loop whose length is not compiled in, so that one program serves any number of rows.
 `PerRow` holds the data that the runs of a row share, and `PerRun` the data of each run.
 
-Each compiled function is cached under the functions of the theory that it calls, and no others, so
-that theories that differ in a metric share training.
+Each compiled function is cached under the functions of the theory that it calls and a hash of their
+code, and no others, so that theories that differ in a metric share training.
 """
 
 import functools
@@ -18,10 +18,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxtheory.core import traces
 from jaxtheory.core.config import Config, with_leaves
 from jaxtheory.core.extended import Extended
 from jaxtheory.core.theory import Algorithm, Theory
 from jaxtheory.engine.records import NEVER, Layout
+from jaxtheory.engine.request.fixed_problem import Given
 from jaxtheory.engine.request.jaxprs import alone, cse, factorizes
 from jaxtheory.engine.request.request import Request
 from jaxtheory.engine.request.settings import compiler_options
@@ -127,10 +129,14 @@ class Compiled:
     LLVM's level 2 takes half of the compilation time of level 3, and the code runs as fast
     (docs/decisions/0015). A function that factorizes matrices runs alone, see
     `jaxprs.factorizes`.
+
+    It is traced and called under the code of the theory that came first, see `core.traces`; other
+    theories that share it have the same code where it calls them.
     """
 
-    def __init__(self, function: Callable):
+    def __init__(self, function: Callable, code: str):
         self.function: Any = jax.jit(function, compiler_options=compiler_options(level=2))
+        self.code = traces.present() or code
         self.lock = threading.Lock()
         self.begun = False
         self.ready = False
@@ -138,15 +144,20 @@ class Compiled:
 
     def precompile(self, *shapes: Any) -> None:
         """Compile for arguments of these shapes, unless compilation has begun already."""
-        with self.lock:
+        with self.lock, traces.under(self.code):
             if not self.begun:
                 self.begun = True
                 self.function.lower(*shapes).compile()
 
+    def shapes(self, *args: Any) -> Any:
+        """Return the shapes of the result for arguments of these shapes."""
+        with traces.under(self.code):
+            return self.function.eval_shape(*args)
+
     def __call__(self, *args: Any) -> Any:
         if self.ready:
             return self.run(*args)
-        with self.lock:
+        with self.lock, traces.under(self.code):
             self.begun = True
             if jax.default_backend() == "cpu":
                 self.alone = factorizes(self.function.trace(*args).jaxpr.jaxpr)
@@ -156,21 +167,25 @@ class Compiled:
 
     def run(self, *args: Any) -> Any:
         """Call the function; if it factorizes, wait until no other such function is running."""
-        if not self.alone:
-            return self.function(*args)
-        with alone:
-            return jax.block_until_ready(self.function(*args))
+        with traces.under(self.code):
+            if not self.alone:
+                return self.function(*args)
+            with alone:
+                return jax.block_until_ready(self.function(*args))
 
 
 _compiled: dict[Any, Compiled] = {}  # in the order of their last use
 _lock = threading.Lock()
 
 
-def compiled(key: Any, function: Callable) -> Compiled:
-    """Return the compiled function cached under a key, made from `function` at first use."""
+def compiled(key: Any, function: Callable, code: str = "") -> Compiled:
+    """Return the compiled function cached under a key and a hash of the code that it calls.
+
+    It is made from `function` at first use.
+    """
     with _lock:
-        entry = _compiled.pop(key, None) or Compiled(function)
-        _compiled[key] = entry
+        entry = _compiled.pop((key, code), None) or Compiled(function, code)
+        _compiled[key, code] = entry
         if len(_compiled) > _LIVE:
             _compiled.pop(next(iter(_compiled))).function.clear_cache()
     return entry
@@ -188,10 +203,15 @@ class Program(NamedTuple):
     layout: Layout
 
     def cached(self, method: Any, slots: tuple, *options: Any) -> Compiled:
-        """Return a method as a compiled function, cached under the theory's functions it uses."""
+        """Return a method as a compiled function, cached under the theory's functions it uses.
+
+        They are told apart as objects and by their code, with that of the records that they get.
+        """
         shape = (jax.tree.structure(self.template), self.layout, jnp.result_type(float))
         key = (method.__func__, slots, options, *shape)
-        return compiled(key, functools.partial(method, *options))
+        records = self.theory.problem, self.algorithm.init, self.theory.Config
+        code = traces.digest((*map(_code_of, slots), *map(_code_of, records)))
+        return compiled(key, functools.partial(method, *options), code)
 
     def config(self, *leaves: Mapping[str, Any]) -> Config:
         return with_leaves(self.template, functools.reduce(lambda a, b: {**a, **b}, leaves, {}))
@@ -379,6 +399,11 @@ class Program(NamedTuple):
             return _batched(one, self.layout.runs, self.layout.width)(run)
 
         return _in_slots(_batched(of_row, self.layout.rows), self.layout.slots, used, row, run)
+
+
+def _code_of(slot: Any) -> Any:
+    """The code of a slot; that of a fixed problem is its class."""
+    return type(slot.problem) if isinstance(slot, Given) else slot
 
 
 def _first(tree: Any) -> Any:

@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxtheory.core import traces
 from jaxtheory.core.config import Config
 from jaxtheory.core.theory import Algorithm, Theory
 from jaxtheory.engine.request.jaxprs import called, reads
@@ -156,14 +157,13 @@ class Alike:
 def step_work(theory: Theory, algorithm: str, config: Config) -> tuple[Work, int, int]:
     """Return the work of one step, the bytes of a problem and the bytes of a state."""
     alg = theory.algorithms[algorithm]
-    sample = alg.sample or theory.sample
-    return _step_work(theory.problem, sample, alg.init, alg.step, Alike(config))
+    slots = theory.problem, alg.sample or theory.sample, alg.init, alg.step
+    return _step_work(slots, traces.digest((*slots, theory.Config)), Alike(config))
 
 
 @functools.lru_cache(_TRACES)
-def _step_work(
-    draw: Callable, sample: Callable, init: Callable, step: Callable, alike: Alike
-) -> tuple[Work, int, int]:
+def _step_work(slots: tuple[Callable, ...], _code: str, alike: Alike) -> tuple[Work, int, int]:
+    draw, sample, init, step = slots
     config, key = alike.config, jax.random.key(0, impl="threefry2x32")
     problem = jax.eval_shape(draw, key, config)
     state = jax.eval_shape(init, key, problem, config)
@@ -239,15 +239,16 @@ def read_by_problem(
     Runs that agree in these fields share a problem and its batches.
     """
     sample = theory.algorithms[algorithm].sample or theory.sample
-    return _read_by_problem(
-        theory.problem, sample, theory.baselines, Alike(template), frozenset(names)
-    )
+    slots = theory.problem, sample, theory.baselines
+    code = traces.digest((*slots, theory.Config))
+    return _read_by_problem(slots, code, Alike(template), frozenset(names))
 
 
 @functools.lru_cache(_TRACES)
 def _read_by_problem(
-    draw: Callable, sample: Callable, baselines: Callable, alike: Alike, names: frozenset[str]
+    slots: tuple[Callable, ...], _code: str, alike: Alike, names: frozenset[str]
 ) -> frozenset[str]:
+    draw, sample, baselines = slots
     template, key = alike.config, jax.random.key(0, impl="threefry2x32")
     problem, words = jax.eval_shape(draw, key, template), sorted(names)
     return frozenset(

@@ -8,8 +8,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxtheory.core import contract
+from jaxtheory.core import contract, traces
 from jaxtheory.core.check_theory import check_theory
+from jaxtheory.core.code_hash import code_hash
 from jaxtheory.core.config import Config, canonical, fields
 from jaxtheory.core.decimals import python_value
 from jaxtheory.core.errors import InputError, checks_arguments, suggest
@@ -65,6 +66,7 @@ class Request(NamedTuple):
     save_params: bool | tuple[int, ...] = (
         False  # the steps at which weights are kept, True: the last
     )
+    code: str = ""  # hash of the code, under which it is traced, see `core.traces`
 
     @property
     def runs(self) -> int:
@@ -121,40 +123,43 @@ def read(
     schedule = read_schedule(record, points.values("steps"))
     precision = dtype_name(dtype)
     partitionable = bool(flag("jax_threefry_partitionable"))
-    if problem is not None:
-        refuse_tracers(theory.name, problem)
-        with numerics(precision):
-            theory = with_problem(theory, points, problem)
-    names = tuple(dict.fromkeys(points.values("algorithm")))
-    save_params = False if save_params is None else save_params
-    if save_params is not False or observe is not None or dims is not None:
-        with numerics(precision) as float_dtype:
-            at = canonical(points.point(0).config, float_dtype)
-            words = {word for axis in axes for word in (axis.name, *axis.values)}
-            theory = with_observables(theory, at, names, words, observe, dims, save_params)
-    request = Request(
-        theory=theory,
-        config=config,
-        axes=axes,
-        points=points,
-        seeds=seed_numbers,
-        schedule=schedule,
-        algorithm=name,
-        key=_read_key(key),
-        start=start,
-        stop=stop,
-        dtype=precision,
-        buckets=buckets,
-        partitionable=partitionable,
-    )
-    if save_params is True:
-        request = request._replace(save_params=True)
-    elif save_params is not False:
-        request = _with_saved_steps(request, names, save_params)
-    _check_forms(request)
-    require_current(theory, names)
-    _check_record(request)
-    _check_stop(request)
+    code = code_hash((theory._replace(checks=(), examples=()), stop, observe))
+    with traces.under(code):
+        if problem is not None:
+            refuse_tracers(theory.name, problem)
+            with numerics(precision):
+                theory = with_problem(theory, points, problem)
+        names = tuple(dict.fromkeys(points.values("algorithm")))
+        save_params = False if save_params is None else save_params
+        if save_params is not False or observe is not None or dims is not None:
+            with numerics(precision) as float_dtype:
+                at = canonical(points.point(0).config, float_dtype)
+                words = {word for axis in axes for word in (axis.name, *axis.values)}
+                theory = with_observables(theory, at, names, words, observe, dims, save_params)
+        request = Request(
+            theory=theory,
+            config=config,
+            axes=axes,
+            points=points,
+            seeds=seed_numbers,
+            schedule=schedule,
+            algorithm=name,
+            key=_read_key(key),
+            start=start,
+            stop=stop,
+            dtype=precision,
+            buckets=buckets,
+            partitionable=partitionable,
+            code=code,
+        )
+        if save_params is True:
+            request = request._replace(save_params=True)
+        elif save_params is not False:
+            request = _with_saved_steps(request, names, save_params)
+        _check_forms(request)
+        require_current(theory, names)
+        _check_record(request)
+        _check_stop(request)
     return request
 
 

@@ -3,16 +3,18 @@
 import contextlib
 import os
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
 import jaxlib.version
 import numpy as np
 
+from jaxtheory.core import traces
 from jaxtheory.core.errors import InputError
 from jaxtheory.system import blas, compilation_cache
 
+Result = TypeVar("Result")
 # JAX settings that are copied from the calling thread to workers; settings that affect results are
 # part of the request instead
 _FLAGS: dict[str, Callable] = {
@@ -24,19 +26,34 @@ _FUSION_EMITTERS_ALONE = (0, 11, 1)  # the first jaxlib whose XLA has no other e
 
 
 def settings() -> dict[str, Any]:
-    """Return the JAX settings of the calling thread that its workers copy."""
-    return {name: flag(name) for name in _FLAGS}
+    """Return the settings of the calling thread that its workers copy: those of JAX, and the code.
+
+    The code is the hash under which it traces, see `core.traces`.
+    """
+    return {**{name: flag(name) for name in _FLAGS}, "code": traces.present()}
 
 
 @contextlib.contextmanager
 def under(settings: dict[str, Any], device: Any) -> Iterator[None]:
-    """Apply JAX settings and a device; None is JAX's default device."""
+    """Apply the settings of another thread and a device; None is JAX's default device."""
     with contextlib.ExitStack() as within:
+        within.enter_context(traces.under(settings["code"]))
         for name, setting in _FLAGS.items():
             within.enter_context(setting(settings[name]))
         if device is not None:
             within.enter_context(jax.default_device(device))
         yield
+
+
+def inherited(function: Callable[..., Result]) -> Callable[..., Result]:
+    """Return the function under the settings of the calling thread, for another thread."""
+    caller = settings()
+
+    def run(*args: Any) -> Result:
+        with under(caller, None):
+            return function(*args)
+
+    return run
 
 
 @contextlib.contextmanager

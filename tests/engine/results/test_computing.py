@@ -231,6 +231,7 @@ OTHERS = {
     "jaxtheory.core.code_hash",
     "jaxtheory.core.check_theory",
     "jaxtheory.core.contract",
+    "jaxtheory.core.traces",
     "jaxtheory.engine.results.identity",
     "jaxtheory.engine.planning.memory",
     "jaxtheory.core.names",

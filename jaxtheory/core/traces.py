@@ -1,0 +1,44 @@
+"""The code under which JAX keeps its traces.
+
+JAX keeps the trace of a function under the function object. If a global that the function reads is
+bound anew, or a function that it calls is defined anew, JAX goes on with the old trace; so it does
+for the body of a scan and for a helper under `jit`, even within a new program. Here a hash of the
+code is part of what JAX keeps a trace under. It changes no program, and is no part of the key of
+the persistent compilation cache.
+"""
+
+import functools
+from contextlib import AbstractContextManager
+from typing import Any
+
+import jax
+
+from jaxtheory.core.code_hash import code_hash
+
+_KEPT = 64  # hashes of parts of a theory; each keeps functions alive
+
+_code = jax.make_user_context("")
+
+
+def present() -> str:
+    """Return the hash under which this thread traces, "" outside of `under`."""
+    return str(_code.value)
+
+
+def under(code: str) -> AbstractContextManager[None]:
+    """Trace, compile and call under a hash of the code, in this thread."""
+    context: AbstractContextManager[None] = _code(code)
+    return context
+
+
+def digest(parts: tuple[Any, ...]) -> str:
+    """Return a hash of functions that are parts of the code under which this thread traces.
+
+    The hash of all the code determines those of its parts, which are therefore computed once.
+    """
+    return _part(present(), parts) if present() else code_hash(parts)
+
+
+@functools.lru_cache(_KEPT)
+def _part(_whole: str, parts: tuple[Any, ...]) -> str:
+    return code_hash(parts)
