@@ -25,7 +25,7 @@ from jaxtheory.engine.records import Chunk, Lanes, Part
 from jaxtheory.engine.request.request import Request
 from jaxtheory.engine.request.settings import numerics
 from jaxtheory.engine.results import attributes
-from jaxtheory.engine.results.dataset import assemble, describe
+from jaxtheory.engine.results.dataset import assemble, describe, grid_of
 from jaxtheory.engine.results.identity import identity
 from jaxtheory.engine.sweep import sweep
 
@@ -108,7 +108,7 @@ class Search(NamedTuple):
         described = {"along": self.word, "when": _name(self.when), **self.rules._asdict()}
         described |= attributes.of_dataset(self.request, identity(self.request)["code"])
         dataset = xr.Dataset(data, {**coords, axis.name: grid}, described | {"note": note})
-        dataset = attributes.add(dataset, self.request)
+        dataset = attributes.add(dataset, attributes.of_fields(type(self.request.config)), {})
         for name in dataset.data_vars:
             dataset[name].attrs["long_name"] = MEANINGS.get(str(name), str(name))
         return dataset
@@ -189,7 +189,7 @@ class Search(NamedTuple):
                 meter.finished(chunk)
 
         described = describe(request, identity(request)["code"])
-        data = assemble(request, described, parts())
+        data = assemble(grid_of(request), described, parts())
         dims = [*(a.name for a in request.axes[:-1]), "seed", axis.name]
         data = data.assign_coords({f"{axis.name}_value": (dims, values)})
         truth = tried("when", self.when, data)

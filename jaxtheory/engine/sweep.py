@@ -1,7 +1,6 @@
 """A sweep: a whole hyper-parameter study as one labeled dataset."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -9,24 +8,21 @@ from typing import Any
 import jax
 import xarray as xr
 
-from jaxtheory.core import traces
 from jaxtheory.core.config import Config
-from jaxtheory.core.errors import InputError
+from jaxtheory.core.plain import as_json
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.execution.bar import Listener, listener
 from jaxtheory.engine.execution.local import Execute, here
 from jaxtheory.engine.execution.progress import Meter
 from jaxtheory.engine.execution.task import Task
-from jaxtheory.engine.grow import find_growth, grow, plan_of
+from jaxtheory.engine.fill import Way, fill
 from jaxtheory.engine.planning.lay_out import plan_request
 from jaxtheory.engine.records import Part
 from jaxtheory.engine.request.request import Request, read
 from jaxtheory.engine.request.settings import flag
-from jaxtheory.engine.results.dataset import Described, assemble, describe
+from jaxtheory.engine.results.dataset import Described, assemble, describe, grid_of
 from jaxtheory.engine.results.identity import identity
-from jaxtheory.engine.results.states import kept
 from jaxtheory.engine.results.store import Store
-from jaxtheory.engine.results.versions import require_versions
 from jaxtheory.system.backend import computes
 
 
@@ -54,6 +50,7 @@ def sweep(
     execute: Execute = here,
     progress: Listener = None,
     accept_versions: bool = False,
+    wait: bool = True,
 ) -> xr.Dataset:
     """Train every combination of axis values and seeds, and return what was measured.
 
@@ -94,10 +91,11 @@ def sweep(
         observe: Observables by name: functions of (params, problem, config) that return an array.
             They are recorded as metrics; `record={name: steps}` gives one steps of its own.
         dims: The names of the dimensions of observables, such as {"attention": ("query", "key")}.
-        store: A directory that keeps what is finished. The same call resumes an interrupted sweep,
-            and returns a finished one without computing. A call with more seeds, more values of one
-            axis or more steps computes what is missing and adds it to the store; runs go on from
-            their last step. So does one with observables at steps whose weights were kept.
+        store: A directory that keeps what is finished. A call takes from it the runs that are
+            there and computes the others: values, seeds and steps may grow in any directions at
+            once, runs go on from their last step, and a part of what is stored is returned without
+            computing. Observables at steps whose weights were kept are evaluated on these. Several
+            processes with the same store share the work.
         execute: The executor that computes chunks of runs: this machine, or for instance
             `jaxtheory.cluster.on(client)`.
         progress: A function that is called with a `Progress` as runs advance: the finished share,
@@ -105,7 +103,9 @@ def sweep(
             and None a bar in a notebook only. `jaxtheory.log` has functions that write logs.
         accept_versions: True to resume a store that was begun under another version of jax,
             jaxlib, numpy, optax or Python, or on another backend, which may differ in the last
-            bits. Accepted versions are noted in the manifest and in the dataset.
+            bits. Accepted versions are noted in the parts and in the dataset.
+        wait: False to return what is finished when other processes compute the rest of the store;
+            runs that are missing are NaN, in `diverged_at` too.
 
     Returns:
         An `xarray.Dataset` with the dimensions of the axes, then "seed", then "step" (of metrics
@@ -115,7 +115,7 @@ def sweep(
 
     Raises:
         InputError: An argument is invalid, the sweep does not fit into memory, or the store holds
-            another sweep.
+            runs of another kind, for instance with another learning rate or of edited code.
 
     Example:
         >>> import jaxtheory
@@ -145,57 +145,12 @@ def sweep(
         observe=observe,
         dims=dims,
     )
-    with traces.under(request.code):
-        identified = identity(request)  # fails, if at all, before anything is trained
-        if store is None:
-            return _in_memory(request, describe(request, identified["code"]), execute, progress)
-        compute = partial(
-            _into_store, execute=execute, progress=progress, accept_versions=accept_versions
-        )
-        if growth := find_growth(store, request, identified):
-            return grow(growth, request, identified, compute, accept_versions)
-        return compute(request, Path(store), identified=identified)
-
-
-def _into_store(
-    request: Request,
-    store: Path,
-    before: Path | None = None,
-    *,
-    identified: dict[str, Any] | None = None,
-    execute: Execute,
-    progress: Listener,
-    accept_versions: bool,
-) -> xr.Dataset:
-    """Compute the dataset of a request in a store, as far as it is not there yet.
-
-    before: the store of a shorter sweep, with the same grid, whose states this one goes on from.
-    identified: the identity of the request, if the caller has it.
-    """
-    identified = identified or identity(request)
+    identified = identity(request)  # fails, if at all, before anything is trained
     described = describe(request, identified["code"])
-    directory = Store(store, identified)
-    if (finished := directory.dataset()) is not None:
-        directory.tidy()
-        return finished
-    show = listener(progress, request.theory.name)
-    todo = plan_request(request)
-    layouts = todo.layouts if before is None else plan_of(before)
-    todo = todo.following(directory.begin(layouts))
-    described.attributes.update(require_versions(directory, accept_versions))
-    missing = directory.missing(todo.chunks)
-    meter = Meter(show, request.points.total, todo.chunks, missing)
-    keep = kept(request, todo.buckets)
-    task = Task(request, directory, flag("jax_debug_nans"), keep, before)
-    for chunk, _ in execute(task, missing, meter.report):
-        if not directory.has(chunk):
-            raise InputError(
-                f"store {directory.path}: a worker wrote {chunk.name}.part to another disk; "
-                "choose a directory that this machine and all workers share"
-            )
-        meter.finished(chunk)
-    with directory.scratch() as allocate:
-        return directory.finish(assemble(request, described, directory.read_parts(), allocate))
+    if store is None:
+        return _in_memory(request, described, execute, progress)
+    way = Way(execute, progress, accept_versions, wait)
+    return fill(Store(store), request, as_json(identified), described, way)
 
 
 def _in_memory(
@@ -208,12 +163,12 @@ def _in_memory(
     todo = plan_request(request)
     show = listener(progress, request.theory.name)
     meter = Meter(show, request.points.total, todo.chunks, todo.chunks)
-    task = Task(request, None, flag("jax_debug_nans"))
+    task = Task(request, finite=flag("jax_debug_nans"))
 
     def parts() -> Iterator[Part]:
         for chunk, part in execute(task, todo.chunks, meter.report):
-            assert part is not None
+            assert isinstance(part, Part)
             yield part
             meter.finished(chunk)
 
-    return assemble(request, described, parts())
+    return assemble(grid_of(request), described, parts())

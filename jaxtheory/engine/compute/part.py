@@ -54,7 +54,7 @@ def _cut_to_own_sizes(
     )
     for code in np.unique(group):
         members = np.flatnonzero(group == code)
-        shapes = _own_shapes(request, chunk, int(points[members[0]]))
+        shapes = own_shapes(request, chunk.bucket.algorithm, int(points[members[0]]))
         for name, array in shaped.items():
             skip = _LEADING[name.partition("/")[0]]
             beyond = np.ones(array.shape[skip:], bool)
@@ -64,9 +64,9 @@ def _cut_to_own_sizes(
             array[members] = entries
 
 
-def _own_shapes(request: Request, chunk: Chunk, point: int) -> dict[str, tuple[int, ...]]:
-    """Shapes of all results of a point at its own sizes, without padding; nothing is computed."""
-    theory, alg = request.theory, request.theory.algorithms[chunk.bucket.algorithm]
+def own_shapes(request: Request, algorithm: str, point: int) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of all results of a point at its own sizes; nothing is computed."""
+    theory, alg = request.theory, request.theory.algorithms[algorithm]
     config = request.points.point(point).config
     lengths = {
         n: Size(int(getattr(config, n).n))

@@ -1,37 +1,73 @@
 """The task of a sweep: the function that an executor calls for each chunk, here or elsewhere."""
 
 import dataclasses
+import functools
 from collections.abc import Callable
-from pathlib import Path
+
+import numpy as np
 
 from jaxtheory.core.errors import InputError
 from jaxtheory.engine.compute.part import diverged_entries
 from jaxtheory.engine.execution.local import Computed, Tell, run_chunk, silent
+from jaxtheory.engine.planning.layout import lanes
 from jaxtheory.engine.records import Chunk, Outcome, Part, Resumed
 from jaxtheory.engine.request.request import Request
-from jaxtheory.engine.results.states import Before, save
+from jaxtheory.engine.request.settings import numerics
+from jaxtheory.engine.results.rectangle import Rectangle
+from jaxtheory.engine.results.states import Before, arrays_of
 from jaxtheory.engine.results.store import Store
+from jaxtheory.engine.results.versions import present
 
 
 @dataclasses.dataclass(frozen=True)
 class Task:
     """Computes a chunk.
 
-    With a store the part is written where it was computed, and None is returned, so that no array
-    has to be sent. If `finite` is true, as jax_debug_nans requests, a run that is not finite is an
+    With a store, the part of a rectangle of it is published where it was computed, and True is
+    returned, so that no array has to be sent; False if another process computes the chunk and
+    `claim` is true. If `finite` is true, as jax_debug_nans requests, a run that is not finite is an
     error; otherwise the dataset flags it. With `keep` the states of the runs are kept beside the
-    parts. `before` is the store of a shorter sweep that this one goes on from.
+    parts.
     """
 
     request: Request
     store: Store | None = None
+    rectangle: Rectangle | None = None
     finite: bool = False
     keep: bool = False
-    before: Path | None = None
+    claim: bool = True
 
     def __call__(self, chunk: Chunk, tell: Tell = silent) -> Computed:
-        states: list[Outcome | Resumed] = []
-        part = self._part(chunk, tell, states.append)
+        if self.store is None or self.rectangle is None:
+            return self._part(chunk, tell, lambda _: None)
+        with self.store.claim(self.rectangle, chunk.name) as mine:
+            if self.store.note(self.rectangle, chunk.name) is not None:
+                return True  # published since the sweep looked
+            if self.claim and not mine:
+                return False
+            states: list[Outcome | Resumed] = []
+            part = self._part(chunk, tell, states.append)
+            if self.keep and states:
+                self._keep(chunk, states[-1])
+            arrays = {"point": part.point, "place": part.place, **part.values}
+            self.store.write(self.rectangle, chunk.name, arrays, present())
+            return True
+
+    def _keep(self, chunk: Chunk, outcome: Outcome | Resumed) -> None:
+        """Write the states of a chunk. On a full disk they are left out."""
+        assert self.store is not None and self.rectangle is not None
+        with numerics(self.request.dtype, self.request.partitionable):
+            arrays = arrays_of(lanes(self.request, chunk), outcome)
+        try:
+            self.store.write(self.rectangle, chunk.name, arrays, {}, "state")
+        except InputError:  # without states longer runs are trained from the beginning
+            return
+
+    def _part(self, chunk: Chunk, tell: Tell, keep: Callable[[Outcome | Resumed], None]) -> Part:
+        """The part of a chunk, whose runs go on from another rectangle where that is possible."""
+        part = self._continued(chunk, tell, keep)
+        if part is None:
+            part = run_chunk(self.request, chunk, tell, None, keep)
         lost = diverged_entries(part)
         if self.finite and len(lost):
             at = int(part.values["diverged_at"][lost[0]])
@@ -39,25 +75,34 @@ class Task:
                 f"jax_debug_nans is on, and a run was not finite after step {at}; turn it off to "
                 "have such runs flagged in diverged_at instead"
             )
-        if self.store is None:
-            return part
-        self.store.write(chunk, part)
-        if self.keep and states:
-            save(self.store.path, self.store.mark, chunk, states[-1])
-        return None
+        return part
 
-    def _part(self, chunk: Chunk, tell: Tell, keep: Callable[[Outcome | Resumed], None]) -> Part:
-        """The part of a chunk, whose runs go on from the store `before` where that is possible."""
-        if self.before is not None:
-            before = Before(self.before)
-            if before.steps == self.request.points.steps:
-                observed = before.observed(self.request, chunk)
-                if observed is not None:
-                    if (resumed := before.resumed(chunk)) is not None:
-                        keep(resumed)
-                    return observed
-            elif (resumed := before.resumed(chunk)) is not None:
-                part = run_chunk(self.request, chunk, tell, resumed, keep)
-                if (joined := before.joined(self.request, chunk, part)) is not None:
-                    return joined
-        return run_chunk(self.request, chunk, tell, None, keep)
+    def _continued(
+        self, chunk: Chunk, tell: Tell, keep: Callable[[Outcome | Resumed], None]
+    ) -> Part | None:
+        """The part of a chunk made from another rectangle, or None."""
+        if (before := self.before) is None:
+            return None
+        with numerics(self.request.dtype, self.request.partitionable):
+            resumed = before.resumed(chunk, lanes(self.request, chunk))
+        if before.steps == self.request.points.steps:
+            if (part := before.observed(chunk)) is not None and resumed is not None:
+                keep(resumed)
+            return part
+        if resumed is None:
+            return None
+        return before.joined(run_chunk(self.request, chunk, tell, resumed, keep))
+
+    @functools.cached_property
+    def before(self) -> Before | None:
+        """The rectangle that this one goes on from, if it is in the store."""
+        if self.store is None or self.rectangle is None or not self.rectangle.content["before"]:
+            return None
+        other = self.store.rectangle(self.rectangle.content["before"])
+        return other and Before(self.store, other, self.request, self.rectangle.content)
+
+
+def part_of(arrays: dict[str, np.ndarray]) -> Part:
+    """Return the part that was written as these arrays."""
+    values = {name: array for name, array in arrays.items() if name not in ("point", "place")}
+    return Part(arrays["point"], arrays["place"], values)

@@ -31,6 +31,9 @@ _SLOTS_MEMORY = 64 << 20  # bytes of problems and states in all slots of a progr
 _RUNS = 64  # of one row at most; more runs per problem save nothing
 _CHUNKS = 2**20  # of one sweep at most; listing more takes minutes, and scheduling them longer
 _SHARES = 4  # chunks of a bucket at least, if it has that many rows
+# estimated seconds of the steps of a chunk of several slots; metrics take time too, and estimates
+# err, so that it is a third of CHUNK_SECONDS
+_CHUNK_SECONDS = 10.0
 _TEMPORARY = 4  # copies of the largest array of a step that are alive at once
 _PROGRAMS = 150 << 20  # bytes of compilation and of compiled programs
 
@@ -119,6 +122,7 @@ def layouts(buckets: Iterable[Bucket]) -> list[dict[str, Any]]:
             "runs": b.runs,
             "sizes": b.sizes,
             "layout": b.layout._asdict(),
+            "slots": b.slots,
         }
         for b in buckets
     ]
@@ -127,7 +131,7 @@ def layouts(buckets: Iterable[Bucket]) -> list[dict[str, Any]]:
 def laid(buckets: Iterable[Bucket], stored: list[dict[str, Any]]) -> tuple[Bucket, ...]:
     """Return buckets with stored layouts. Raises InputError if they do not fit the buckets."""
     planned = tuple(buckets)
-    without_layout = lambda entries: [{**entry, "layout": None} for entry in entries]
+    without_layout = lambda entries: [{**e, "layout": None, "slots": None} for e in entries]
     if without_layout(layouts(planned)) != without_layout(stored):
         raise InputError(
             "the store has another plan than this sweep, perhaps of another version of jaxtheory; "
@@ -183,10 +187,12 @@ def _lay_out(request: Request, bucket: Bucket) -> Bucket:
     rows = min(max(width // runs, 1), _power_of_two(math.ceil(bucket.rows / _SHARES), up=True))
     row_bytes = problem_bytes + runs * state_bytes
     waiting = math.ceil(bucket.rows / rows / _SHARES)
+    slot_seconds = work.beside(rows * min(width, runs)).seconds * steps * rows * runs
     slots = min(
         64,
         _power_of_two(waiting, up=True),
         _power_of_two(_SLOTS_MEMORY / (rows * row_bytes + 1), up=False),
+        _power_of_two(_CHUNK_SECONDS / (slot_seconds + 1e-9), up=False),
     )
     width = _without_rest(runs, width)
     layout = Layout(slots, rows, runs, values, width, share_values(request, bucket))

@@ -138,9 +138,12 @@ def _checksums(folder: Path) -> dict[str, str]:
 
 
 def open_dataset(target: Path) -> xr.Dataset:
-    """Open a dataset, and read it into memory if it is small."""
+    """Open a dataset, and read it into memory if it is small.
+
+    It does not carry the encoding of its files, which would be taken over where it is written.
+    """
     with _without_warnings():
-        dataset = _lazily(target)
+        dataset = _lazily(target).drop_encoding()
     return dataset.load() if dataset.nbytes <= _IN_MEMORY else dataset
 
 

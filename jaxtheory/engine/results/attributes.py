@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+from collections.abc import Mapping, Sequence
 from importlib import metadata
 from typing import Any
 
@@ -84,28 +85,28 @@ def values(config: Config) -> dict[str, Any]:
     return {n: int(v.n) if isinstance(v, Size) else as_json(v) for n, v in each.items()}
 
 
-def add(dataset: xr.Dataset, request: Request) -> xr.Dataset:
-    """Return the dataset with the attributes of `of_theory` for the theory of a request."""
-    return of_theory(dataset, request.theory, type(request.config))
+def of_fields(config_type: type[Config]) -> dict[str, list[str]]:
+    """Return the meaning, unit and symbol of each config field."""
+    return {n: [f.meaning, f.unit, f.symbol] for n, f in fields(config_type).items()}
 
 
-def of_theory(dataset: xr.Dataset, theory: Theory, config_type: type[Config]) -> xr.Dataset:
+def of_variables(theory: Theory) -> dict[str, str]:
+    """Return the meanings of the variables of a theory's datasets."""
+    return {"diverged_at": _DIVERGED, "stopped_at": _STOPPED, **docstrings.variables(theory)}
+
+
+def add(
+    dataset: xr.Dataset, field_texts: Mapping[str, Sequence[str]], meanings: Mapping[str, str]
+) -> xr.Dataset:
     """Return the dataset with long_name, units and symbol on each coordinate, and long_name on each
     variable. A name without a description is its own long_name.
     """
-    table = fields(config_type)
     for coordinate in dataset.coords:
         name = str(coordinate)
-        meaning, unit, symbol = _OWN.get(name, (name, "1", name))
-        if name in table:
-            meaning, unit, symbol = table[name].meaning, table[name].unit, table[name].symbol
+        own = field_texts.get(name) or _OWN.get(name, (name, "1", name))
+        meaning, unit, symbol = own
         texts = {"long_name": meaning or name, "units": unit or "1", "symbol": symbol}
         dataset[name].attrs.update(texts)
-    meanings = {
-        "diverged_at": _DIVERGED,
-        "stopped_at": _STOPPED,
-        **docstrings.variables(theory),
-    }
     for variable in dataset.data_vars:
         name = str(variable)
         dataset[name].attrs["long_name"] = meanings.get(name, name)

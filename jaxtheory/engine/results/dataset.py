@@ -10,13 +10,14 @@ import xarray as xr
 
 from jaxtheory.core.config import fields
 from jaxtheory.core.errors import InputError, tried
+from jaxtheory.core.plain import as_json
 from jaxtheory.engine.planning.memory import refuse_results
 from jaxtheory.engine.records import NEVER, Part
 from jaxtheory.engine.request.axes import codes_of
 from jaxtheory.engine.request.request import Request
-from jaxtheory.engine.request.values import Values
 from jaxtheory.engine.results import attributes
 
+_ENDS = ("diverged_at", "stopped_at")  # variables that are steps or NEVER
 _Allocate = Callable[[str, tuple[int, ...], np.dtype], np.ndarray]
 
 
@@ -25,19 +26,48 @@ def _in_memory(name: str, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray
     return np.empty(shape, dtype)
 
 
+class Grid(NamedTuple):
+    """The grid of a dataset, as plain data: the axes, the seeds and the recorded steps.
+
+    axes: for each axis its name, its labels and the values of its fields.
+    """
+
+    axes: list[dict[str, Any]]
+    seeds: list[int]
+    record: list[int]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The number of values on each axis."""
+        return tuple(len(axis["labels"]) for axis in self.axes)
+
+
 class Described(NamedTuple):
     """The part of a dataset that does not depend on training.
 
     attributes: attributes of the dataset. labels: for each dimension of the theory, the different
-    lists of labels that points have.
+    lists of labels that points have. dims: names of the further dimensions of each variable.
+    fields: meaning, unit and symbol of each config field. meanings: those of the variables.
     """
 
     attributes: dict[str, Any]
     labels: dict[str, list[list]]
+    dims: dict[str, list[str]]
+    fields: dict[str, list[str]]
+    meanings: dict[str, str]
+
+
+def grid_of(request: Request) -> Grid:
+    """Return the grid of the dataset of a request."""
+    axes = [
+        {"name": axis.name, "labels": as_json(axis.labels), "values": as_json(axis.values)}
+        for axis in request.axes
+    ]
+    return Grid(axes, request.seeds.tolist(), request.schedule.records.tolist())
 
 
 def describe(request: Request, code: dict[str, str]) -> Described:
-    """Return the attributes and labels of the dataset that this code computes for a request.
+    """Return what a dataset says of itself, with the hashes of the code that computes it.
 
     Raises InputError if the `coords` of the theory fail, before anything is trained.
     """
@@ -48,45 +78,69 @@ def describe(request: Request, code: dict[str, str]) -> Described:
         for dim, names in coords.items():
             if list(names) not in labels.setdefault(dim, []):
                 labels[dim].append(list(names))
-    return Described(attributes.of_dataset(request, code), labels)
+    return Described(
+        attributes.of_dataset(request, code),
+        labels,
+        {name: list(dims) for name, dims in request.theory.dims.items()},
+        attributes.of_fields(type(request.config)),
+        attributes.of_variables(request.theory),
+    )
 
 
 def assemble(
-    request: Request, described: Described, parts: Iterable[Part], allocate: _Allocate = _in_memory
+    grid: Grid,
+    described: Described,
+    parts: Iterable[Part],
+    allocate: _Allocate = _in_memory,
+    partial: bool = False,
 ) -> xr.Dataset:
     """Assemble one dataset from all parts.
 
     Its dimensions are the axes, then seed and step, then those of the theory. It is NaN where a
-    point has no entry. Raises InputError if parts are missing.
+    point has no entry. With `partial` runs may be missing, which are NaN; `diverged_at` is then a
+    float. Raises InputError if parts are missing, or if some lack a variable.
     """
-    grid = (*request.points.shape, len(request.seeds))
+    shape = (*grid.shape, len(grid.seeds))
+    runs = math.prod(shape)
     whole: dict[str, np.ndarray] = {}  # [point and seed, ...]
-    seen = np.zeros(math.prod(grid), bool)
+    seen = np.zeros(runs, bool)
+    names: set[str] | None = None
     for part in parts:
+        if not len(part.point):
+            continue
         if allocate is _in_memory and not whole:
             each = sum(values[:1].nbytes for values in part.values.values())
-            refuse_results(request.runs, request.runs * each)
-        at = part.point * len(request.seeds) + part.place
+            refuse_results(runs, runs * each)
+        names = names or {*part.values}
+        if names != {*part.values}:
+            raise InputError(
+                f"parts of the store lack {', '.join(sorted(names ^ {*part.values}))}, which other "
+                "parts have; choose another directory for store="
+            )
+        at = part.point * len(grid.seeds) + part.place
         seen[at] = True
         for name, values in part.values.items():
-            whole[name] = _room_for(name, whole.get(name), values, math.prod(grid), allocate)
+            whole[name] = _room_for(name, whole.get(name), values, runs, allocate)
             whole[name][(at, *(slice(n) for n in values.shape[1:]))] = values
-    if not seen.all():
+    if not partial and not seen.all():
         raise InputError(
             f"the results of {np.sum(~seen)} of {seen.size} runs disappeared from the store while "
             "it was being assembled; rerun the same command to recompute them"
         )
     variables: dict[str, tuple] = {}
     for name, array in whole.items():
-        title, dims = _title_and_dims(request, name, array.ndim - 1)
-        variables[title] = (dims, array.reshape(grid + array.shape[1:]))
+        if partial and name in _ENDS:
+            array = np.where(seen, array.astype(float), np.nan)
+        title, dims = _title_and_dims(grid, described, name, array.ndim - 1)
+        variables[title] = (dims, array.reshape(shape + array.shape[1:]))
     lengths = {
         dim: n
         for dims, array in variables.values()
         for dim, n in zip(dims, array.shape, strict=True)
     }
-    coords = _coordinates(request, lengths, described.labels)
-    return attributes.add(xr.Dataset(variables, coords, described.attributes), request)
+    coords = _coordinates(grid, lengths, described.labels)
+    data = xr.Dataset(variables, coords, described.attributes)
+    return attributes.add(data, described.fields, described.meanings)
 
 
 def _room_for(
@@ -102,25 +156,27 @@ def _room_for(
     if before is not None and extent == before.shape[1:]:
         return before
     room = allocate(name, (entries, *extent), values.dtype)
-    room[...] = NEVER if name in ("diverged_at", "stopped_at") else np.nan
+    room[...] = NEVER if name in _ENDS else np.nan
     if before is not None:
         room[tuple(slice(n) for n in before.shape)] = before
     return room
 
 
-def _title_and_dims(request: Request, name: str, ndim: int) -> tuple[str, tuple[str, ...]]:
+def _title_and_dims(
+    grid: Grid, described: Described, name: str, ndim: int
+) -> tuple[str, tuple[str, ...]]:
     """Name and dimensions of the variable whose values have `ndim` axes after point and seed."""
     kind, _, word = name.rpartition("/")
     metric = word.partition(":")[0]
     stepped = ("step",) if kind in ("metric", "predicted") else ()
     count = ndim - len(stepped)
-    inner = request.theory.dims.get(metric, tuple(f"{metric}_{i}" for i in range(count)))[:count]
+    inner = described.dims.get(metric, [f"{metric}_{i}" for i in range(count)])[:count]
     if len(inner) < count:
         raise InputError(
-            f"{request.theory.name}.dims[{metric!r}] names {len(inner)} dimensions, but the "
-            f"array has {count}; name each of them"
+            f"{described.attributes['theory']}.dims[{metric!r}] names {len(inner)} dimensions, but "
+            f"the array has {count}; name each of them"
         )
-    return title_of(name), (*(axis.name for axis in request.axes), "seed", *stepped, *inner)
+    return title_of(name), (*(axis["name"] for axis in grid.axes), "seed", *stepped, *inner)
 
 
 def title_of(name: str) -> str:
@@ -131,22 +187,22 @@ def title_of(name: str) -> str:
 
 
 def _coordinates(
-    request: Request, lengths: dict[str, int], labels: dict[str, list[list]]
+    grid: Grid, lengths: dict[str, int], labels: dict[str, list[list]]
 ) -> dict[str, Any]:
     """Coordinates of the axes, zipped fields, seeds and steps, and of the theory's dimensions where
     labels agree for all points.
     """
     coords: dict[str, Any] = {
-        "seed": request.seeds.astype(np.int64),
-        "step": request.schedule.records.astype(np.int64),
+        "seed": np.array(grid.seeds, np.int64),
+        "step": np.array(grid.record, np.int64),
     }
-    for axis in request.axes:
-        coords[axis.name] = _labels_of(axis.labels)
+    for axis in grid.axes:
+        coords[axis["name"]] = _labels_of(axis["labels"])
         coords.update(
             {
-                word: (axis.name, _labels_of(values))
-                for word, values in axis.values.items()
-                if word != axis.name
+                word: (axis["name"], _labels_of(values))
+                for word, values in axis["values"].items()
+                if word != axis["name"]
             }
         )
     # the longest list of labels, if all others are beginnings of it
@@ -159,11 +215,16 @@ def _coordinates(
     return coords
 
 
-def _labels_of(values: Values) -> np.ndarray:
+def _labels_of(values: list) -> np.ndarray:
     """Values as coordinates: numbers, booleans or strings as they are, others as strings."""
-    kinds = {*map(type, values)} if isinstance(values, tuple) else set()
+    kinds = {*map(type, values)}
     uniform = (len(kinds) < 2 and kinds <= {str, bool}) or kinds <= {int, float}
-    return np.array(values if uniform else list(map(str, values)))
+    return np.array(values if uniform else [str(untupled(value)) for value in values])
+
+
+def untupled(value: Any) -> Any:
+    """Return a value of a config as it was before JSON made lists of its tuples."""
+    return tuple(map(untupled, value)) if isinstance(value, list) else value
 
 
 def _examples(request: Request) -> list[int]:

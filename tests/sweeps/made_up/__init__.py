@@ -14,7 +14,7 @@ import xarray as xr
 import jaxtheory
 from jaxtheory.engine import plan as planning
 from jaxtheory.engine.boundary import read_boundary
-from jaxtheory.engine.compute.part import _own_shapes
+from jaxtheory.engine.compute.part import own_shapes
 from jaxtheory.engine.request.request import read, read_schedule
 from jaxtheory.engine.results.dataset import _title_and_dims
 
@@ -119,7 +119,7 @@ def measured(name: str) -> xr.Dataset:
     chunk: Any = SimpleNamespace(bucket=SimpleNamespace(algorithm=algorithm))
     found = {"diverged_at": xr.full_like(blank.one.isel(step=0, drop=True), -1, dtype=int)}
     with jax.numpy_dtype_promotion("standard"):
-        shapes = _own_shapes(request, chunk, 0)
+        shapes = own_shapes(request, chunk.bucket.algorithm, 0)
     for word, shape in shapes.items():
         stepped = word.partition("/")[0] in ("metric", "predicted")
         title, dims = _title_and_dims(request, word, len(shape) + stepped)

@@ -1,0 +1,244 @@
+"""Fill a store with the runs of a request, together with other processes, and return its dataset.
+
+Each process takes chunks that nobody has claimed. Claims only save time: a chunk that another
+process does not finish is computed here too, and the part that is published first stays.
+"""
+
+import dataclasses
+import os
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import xarray as xr
+
+from jaxtheory.core.config import fields
+from jaxtheory.core.errors import InputError, notice
+from jaxtheory.core.extended import WEIGHTS
+from jaxtheory.engine.compute.part import own_shapes
+from jaxtheory.engine.cover import (
+    Cover,
+    Piece,
+    cover,
+    extend,
+    grid_shape,
+    is_finished,
+    missing,
+    parts_of,
+    versions_of,
+)
+from jaxtheory.engine.execution.bar import Listener, listener
+from jaxtheory.engine.execution.local import Execute
+from jaxtheory.engine.execution.progress import Meter
+from jaxtheory.engine.execution.task import Task
+from jaxtheory.engine.records import Chunk, Part
+from jaxtheory.engine.request.axes import codes_of
+from jaxtheory.engine.request.request import Request
+from jaxtheory.engine.request.settings import flag, numerics
+from jaxtheory.engine.results import datasets, versions
+from jaxtheory.engine.results.dataset import Described, assemble, grid_of
+from jaxtheory.engine.results.rectangle import runs_of
+from jaxtheory.engine.results.states import keeps_states
+from jaxtheory.engine.results.store import Store
+
+_PAUSE = 0.2  # seconds between two looks at chunks that others compute
+_PATIENCE = (5.0, 60.0)  # least and usual seconds without a new part, after which they are computed
+_LONGEST = 3.0  # times as long as the longest chunk of this process
+
+
+class Way(NamedTuple):
+    """How chunks are computed: the arguments of `sweep` that do not decide numbers."""
+
+    execute: Execute
+    progress: Listener
+    accept_versions: bool
+    wait: bool
+
+
+def fill(
+    store: Store,
+    request: Request,
+    identified: Mapping[str, Any],
+    described: Described,
+    way: Way,
+) -> xr.Dataset:
+    """Return the dataset of a request, and compute what the store lacks of it.
+
+    A finished dataset is read without a lock and without write access.
+
+    Raises InputError if the store has other runs, versions differ, or it cannot be written.
+    """
+    runs = runs_of(identified)
+    if store.exists():
+        store.require(runs, identified)
+        if (finished := datasets.finished(store.path, identified)) is not None:
+            store.tidy()
+            datasets.show(store, identified)
+            return finished
+        covering = cover(store, request, identified)
+        if _is_complete(store, covering) and (
+            datasets.includes(store.path, identified) or not os.access(store.path, os.W_OK)
+        ):
+            return _Assembly(request, identified, described, covering).read(store)
+    store.begin(runs)
+    store.require(runs, identified)  # another process may have been faster
+    with store.decision():
+        covering = extend(store, request, identified, way.accept_versions)
+        datasets.begin(store, identified, described._asdict())
+    assembly = _Assembly(request, identified, described, covering)
+    if not _compute(store, request, covering, way):
+        return assembly.read(store, partial=True)
+    with store.scratch() as allocate:
+        return datasets.finish(store, identified, assembly.read(store, allocate))
+
+
+def _is_complete(store: Store, covering: Cover) -> bool:
+    """True if nothing has to be computed."""
+    whole = bool((covering.owner >= 0).all())
+    return whole and all(is_finished(store, piece) for piece in covering.pieces)
+
+
+def _compute(store: Store, request: Request, covering: Cover, way: Way) -> bool:
+    """Compute what is missing of the pieces; False if others compute the rest of it."""
+    pieces = [piece for piece in covering.pieces if piece.plan is not None]
+    todo = [missing(store, piece) for piece in pieces]
+    every = [chunk for piece in pieces if piece.plan for chunk in piece.plan.chunks]
+    show = listener(way.progress, request.theory.name)
+    if not any(todo):
+        return True
+    meter = Meter(show, request.points.total, every, [chunk for each in todo for chunk in each])
+    done = [_Worker(store, piece, way, meter).run() for piece in pieces]
+    return all(done)
+
+
+class _Worker:
+    """Computes the missing chunks of a piece, beside other processes that do the same."""
+
+    def __init__(self, store: Store, piece: Piece, way: Way, meter: Meter):
+        assert piece.request is not None and piece.plan is not None
+        keep = keeps_states(piece.request, piece.plan.buckets)
+        self.task = Task(piece.request, store, piece.rectangle, flag("jax_debug_nans"), keep)
+        self.store, self.piece, self.way, self.meter = store, piece, way, meter
+        self.longest = 0.0  # seconds of a chunk of this process
+
+    def run(self) -> bool:
+        """Compute until nothing is missing; False if others hold the rest and nobody waits."""
+        chunks = missing(self.store, self.piece)
+        quiet_since, told = time.monotonic(), False
+        while chunks:
+            lost = self._round(self.task, chunks)
+            if lost and not self.way.wait:
+                return False
+            if lost and not told:
+                told = True
+                notice(
+                    f"store {self.store.path}: waiting for {len(lost)} chunks that other processes "
+                    "compute"
+                )
+            if len(lost) < len(chunks):
+                quiet_since = time.monotonic()
+            elif time.monotonic() - quiet_since > self._patience():
+                self._round(dataclasses.replace(self.task, claim=False), lost[:1])
+                quiet_since = time.monotonic()
+            elif lost:
+                time.sleep(_PAUSE)
+            chunks = missing(self.store, self.piece)
+        return True
+
+    def _round(self, task: Task, chunks: list[Chunk]) -> list[Chunk]:
+        """Compute what can be claimed of some chunks, and return the others."""
+        lost = []
+        begun = time.monotonic()
+        for chunk, there in self.way.execute(task, chunks, self.meter.report):
+            if not there:
+                lost.append(chunk)
+                continue
+            self.longest = max(self.longest, time.monotonic() - begun)
+            begun = time.monotonic()
+            if self.store.note(self.piece.rectangle, chunk.name) is None:
+                raise InputError(
+                    f"store {self.store.path}: a worker wrote {chunk.name} to another disk; choose "
+                    "a directory that this machine and all workers share"
+                )
+            self.meter.finished(chunk)
+        return lost
+
+    def _patience(self) -> float:
+        """Seconds without a new part after which claims of others are not respected."""
+        least, usual = _PATIENCE
+        return max(least, _LONGEST * self.longest) if self.longest else usual
+
+
+class _Assembly(NamedTuple):
+    """How the dataset of a request is made from the parts of a store."""
+
+    request: Request
+    identified: Mapping[str, Any]
+    described: Described
+    covering: Cover
+
+    def read(self, store: Store, allocate: Any = None, partial: bool = False) -> xr.Dataset:
+        """Return the dataset. Raises InputError if parts were damaged since they were looked at."""
+        options = {} if allocate is None else {"allocate": allocate}
+        data = assemble(
+            grid_of(self.request), self.described, self._parts(store), partial=partial, **options
+        )
+        used = [piece.rectangle for piece in self.covering.pieces]
+        if versions.ACCEPTED not in (accepted := versions.attribute(versions_of(store, used))):
+            return data
+        return data.assign_attrs(accepted)
+
+    def _parts(self, store: Store) -> Iterator[Part]:
+        """The parts of all pieces, each with the runs that are taken from it."""
+        shape = grid_shape(self.request)
+        for k, piece in enumerate(self.covering.pieces):
+            for part in parts_of(store, piece, shape):
+                owner = self.covering.owner.ravel()[part.point * shape[-1] + part.place]
+                mine = np.flatnonzero(owner == k)
+                if len(mine) < len(owner):
+                    values = {name: array[mine] for name, array in part.values.items()}
+                    part = Part(part.point[mine], part.place[mine], values)
+                yield part if piece.plan else self._fitted(part, piece)
+
+    def _fitted(self, part: Part, piece: Piece) -> Part:
+        """The outputs that are asked for, at the sizes of the points of this request."""
+        which, records = self.request.schedule.which, self.request.schedule.records
+        other = {*(piece.rectangle.content["observe"] or {})} - {
+            *(self.identified["observe"] or {})
+        }
+        values = {}
+        for name, array in part.values.items():
+            kind, _, word = name.rpartition("/")
+            weights = word.startswith(WEIGHTS)
+            if kind == "metric" and (
+                word not in which if which is not None else weights or word in other
+            ):
+                continue
+            if kind == "analysis" and weights and self.request.save_params is not True:
+                continue
+            if kind == "metric" and which is not None:
+                late = ~np.isin(records, [*which[word]])
+                if late.any():
+                    array = array.astype(np.result_type(array.dtype, np.float32))
+                    array[:, late] = np.nan
+            if kind and (extent := self._extents().get(name)):
+                skip = array.ndim - len(extent)
+                array = array[(slice(None),) * skip + tuple(map(slice, extent))]
+            values[name] = array
+        return part._replace(values=values)
+
+    def _extents(self) -> dict[str, tuple[int, ...]]:
+        """The largest shape of each result over the points of the request, without padding."""
+        request = self.request
+        table = fields(type(request.config))
+        shaping = [n for n, f in table.items() if f.kind in ("size", "static")]
+        every = np.arange(request.points.total)
+        codes = codes_of(request.points, ["algorithm", *shaping], every, repr)
+        extents: dict[str, tuple[int, ...]] = {}
+        with numerics(request.dtype, request.partitionable):
+            for i in np.unique(codes, return_index=True)[1].tolist():
+                algorithm = request.points.point(i).algorithm
+                for name, shape in own_shapes(request, algorithm, i).items():
+                    extents[name] = tuple(map(max, shape, extents.get(name, shape)))
+        return extents
