@@ -16,7 +16,8 @@ import numpy as np
 from jaxtheory.core import traces
 from jaxtheory.core.config import Config, fields
 from jaxtheory.core.errors import InputError, suggest, tried
-from jaxtheory.core.extended import Extended
+from jaxtheory.core.extended import WEIGHTS, Extended
+from jaxtheory.core.labels import label_fault, name_fault
 from jaxtheory.core.theory import Theory
 
 _RECORDS = 7  # number of steps for which predict is evaluated
@@ -198,8 +199,11 @@ def _arrays_by_name(theory: Theory, slot: str, function: Callable, *args: Any) -
             theory, slot, f" returns {_described(arrays)}, expected a dictionary {{name: array}}"
         )
     for name, array in arrays.items():
-        if not isinstance(name, str) or "/" in name or not name:
-            _refuse(theory, slot, f": names must be non-empty strings without '/', got {name!r}")
+        if fault := name_fault(name):  # a variable of the dataset has this name
+            _refuse(theory, slot, f": {fault}")
+        if ":" in name and slot != "predict" and not name.startswith(WEIGHTS):
+            why = f": {name!r}: must not contain ':', which divides the name of a prediction"
+            _refuse(theory, slot, why)
         if not hasattr(array, "shape"):
             _refuse(theory, slot, f"[{name!r}] returns {_described(array)}, expected an array")
     return dict(arrays)
@@ -272,6 +276,11 @@ def _check_predictions(theory: Theory, config: Config, problem: Any, metrics: _S
     steps = np.arange(_RECORDS, dtype=np.int32)
     at_steps = lambda *args: theory.predict(*args, steps)
     curves = _arrays_by_name(theory, "predict", at_steps, problem, config)
+    titles = [f"predicted_{name.removesuffix(':').replace(':', '_', 1)}" for name in curves]
+    for name, title in zip(curves, titles, strict=True):
+        if title in metrics or titles.count(title) > 1:
+            why = f": {name!r}: two variables of the dataset would be named {title!r}"
+            _refuse(theory, "predict", f"{why}; choose another label")
     for name, array in curves.items():
         metric = name.partition(":")[0]
         if not _require_known(theory, "predict", metric, metrics):
@@ -347,6 +356,9 @@ def _check_labels(theory: Theory, config: Config, shapes: _Shapes, taken: set[st
             _refuse(theory, "coords", f": no dimension is called {dim!r}; {hint}")
         if isinstance(each, str) or np.ndim(each) != 1:
             _refuse(theory, "coords", f"[{dim!r}] is a {type(each).__name__}, expected labels")
+        for value in np.asarray(each).tolist():
+            if isinstance(value, str) and value and (fault := label_fault(value)):
+                _refuse(theory, "coords", f"[{dim!r}]: {fault}")
 
 
 def _unnamed(theory: Theory, shapes: _Shapes) -> Iterator[tuple[str, int]]:

@@ -7,6 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from jaxtheory.core.errors import InputError
 from jaxtheory.core.shapes import annotations
 
 WEIGHTS = "params_"  # what the names of weights in a dataset begin with
@@ -54,9 +55,19 @@ def evaluate(function: Callable, params: Any, problem: Any, config: Any, key: An
 
 
 def named_weights(params: Any) -> dict[str, Any]:
-    """Return the arrays of parameters by their names in a dataset, such as params_W."""
+    """Return the arrays of parameters by their names in a dataset, such as params_W.
+
+    A slash in the name of an array, as Flax writes it, becomes an underscore.
+    """
     leaves = jax.tree.leaves_with_path(params)
-    return {WEIGHTS + _joined(path): leaf for path, leaf in leaves}
+    named = {WEIGHTS + _joined(path): leaf for path, leaf in leaves}
+    if len(named) < len(leaves):
+        names = [WEIGHTS + _joined(path) for path, _ in leaves]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(
+            f"save_params: two arrays of the parameters are named {twice!r}; rename one"
+        )
+    return named
 
 
 def weight_dims(params: Any) -> dict[str, tuple[str, ...]]:
@@ -73,7 +84,8 @@ def weight_dims(params: Any) -> dict[str, tuple[str, ...]]:
 
 def _joined(path: Any) -> str:
     """Name of an array in a pytree, such as layer_query."""
-    return jax.tree_util.keystr(path, simple=True, separator="_") or "value"
+    text: str = jax.tree_util.keystr(path, simple=True, separator="_")
+    return text.replace("/", "_") or "value"
 
 
 def _annotated(params: Any) -> Iterator[tuple[Any, Any, list[str]]]:

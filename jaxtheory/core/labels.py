@@ -96,4 +96,7 @@ def label_fault(value: Any) -> str | None:
 
 def _brief(value: Any) -> str:
     """Return the repr of a value, shortened to one line of moderate length."""
-    return " ".join(reprlib.repr(value).split())
+    try:
+        return " ".join(reprlib.repr(value).split())
+    except ValueError:  # Python writes no integer of thousands of digits
+        return f"a very large {type(value).__name__}"

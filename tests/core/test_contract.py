@@ -85,6 +85,27 @@ EDITS = [
         "metrics['error'] returns NoneType(), expected an array",
     ),
     (METRIC, '    return {"step": params.weights}', "'step' is the name of a field or an axis"),
+    *(
+        (METRIC, f"    return {{{name!r}: params.weights[0]}}", said)
+        for name, said in [
+            ("a/b", "mine.metrics: 'a/b': must not contain '/'"),
+            ("", "'': must not be empty"),
+            ("..", "'..': must not begin with '.'"),
+            ("a\x1b[2J", "must not contain the control character '\\x1b'"),
+            ("a\ud800", "must not contain the control character '\\ud800'"),
+            ("a:b", "must not contain ':'"),
+            ("x" * 300, "has 300 bytes"),
+            ("zarr.json", "is the name of a file of every dataset"),
+            (5, "5 is a int, expected a name"),
+        ]
+    ),
+    (CURVE, '    return {"error:a/b": left}', "mine.predict: 'error:a/b': must not contain '/'"),
+    (CURVE, '    return {"error:\\x1b": left}', "must not contain the control character"),
+    (
+        CURVE,
+        '    return {"error": left, "error:": left}',
+        "would be named 'predicted_error'",
+    ),
     (METRIC, "    while params.weights[0] > 0: pass", "write jnp.where"),
     (METRIC, "    return {'error': params.weights[params.weights > 0]}", "write jnp.where"),
     (CURVE, '    return {"error": left[1:]}', "predict['error'] has shape (6,) for 7 steps"),

@@ -24,7 +24,10 @@ def test_equally_close_names_are_all_told():
 @pytest.mark.parametrize(
     ("error", "size"),
     [
-        (RuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 512 bytes.\nmore"), "512 bytes"),
+        (
+            RuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 512 bytes.\nmore"),
+            "512 bytes",
+        ),
         (RuntimeError("RESOURCE_EXHAUSTED: trying to allocate 17.25GiB."), "17.25GiB"),
         (MemoryError("Unable to allocate 8.00 TiB for an array with shape (9,)"), "8.00 TiB"),
         (MemoryError(), "an array cannot"),

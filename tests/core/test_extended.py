@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from jaxtyping import Array, Float
 
+from jaxtheory import InputError
 from jaxtheory.core.extended import (
     Extended,
     evaluate,
@@ -90,3 +91,11 @@ def test_additions_are_removed_again():
     assert (plain.metrics, plain.analyses) == (THEORY.metrics, THEORY.analyses)
     assert dict(plain.dims) == dict(THEORY.dims)
     assert without_additions(THEORY) is THEORY
+
+
+def test_a_slash_in_the_name_of_an_array_becomes_an_underscore():
+    assert list(named_weights({"Dense_0/kernel/sigma": jnp.ones(2)})) == [
+        "params_Dense_0_kernel_sigma"
+    ]
+    with pytest.raises(InputError, match=r"\Asave_params: two arrays .* are named 'params_a_b'"):
+        named_weights({"a": {"b": jnp.ones(2)}, "a/b": jnp.ones(3)})

@@ -417,12 +417,10 @@ def run_keys(request: Request, seeds: Any) -> Any:
     If the request has the key of one run, every seed gets that key.
     """
     key = request.key
-    one = not isinstance(key, int)
-    if isinstance(key, int):
-        key = jax.random.key(key, impl="threefry2x32")
-    if one:
+    if not isinstance(key, int):
         return jax.tree.map(lambda x: jnp.broadcast_to(key, x.shape), seeds)
-    return _folded(key, seeds)
+    with traces.under(""):  # as no code of a theory is called, one program serves all theories
+        return _folded(jax.random.key(key, impl="threefry2x32"), seeds)
 
 
 @jax.jit

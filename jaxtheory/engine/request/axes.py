@@ -6,6 +6,7 @@ the axes follow from i by `divmod`, and the values of many points in a field are
 """
 
 import collections
+import contextlib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -15,11 +16,14 @@ import numpy as np
 from jaxtheory.core.config import Config, Size, fields
 from jaxtheory.core.decimals import python_value
 from jaxtheory.core.errors import InputError
+from jaxtheory.core.extended import WEIGHTS
 from jaxtheory.core.fields import axis_field
-from jaxtheory.core.theory import Theory
+from jaxtheory.core.labels import name_fault
+from jaxtheory.core.theory import Theory, outputs
 from jaxtheory.core.validation import validate
 from jaxtheory.engine.request.values import Values, brief, read_values
 
+_TAKEN = ("seed", "seeds", "step", "diverged_at", "stopped_at")  # names that every dataset has
 MOST = 2**25  # points of a sweep at most; planning takes about 1 microsecond and 200 bytes for each
 
 
@@ -162,6 +166,9 @@ def _read_axis(theory: Theory, first: str, group: Mapping[str, Any]) -> Axis:
     """
     if not group:
         raise InputError("zip: a group of axes is empty; give {field: values}")
+    for key in group:
+        if not isinstance(key, str):
+            raise InputError(f"{brief(key)} is a {type(key).__name__}, expected a name of a field")
     values: dict[str, Values] = {}
     labels: Values = ()
     name = first
@@ -172,6 +179,7 @@ def _read_axis(theory: Theory, first: str, group: Mapping[str, Any]) -> Axis:
             if len(group) == 1 or key != first:
                 raise
             word = ""
+            _check_dimension(theory, key)
         entries = read_values(theory, key, word, raw)
         if word:
             values[word] = entries
@@ -184,16 +192,48 @@ def _read_axis(theory: Theory, first: str, group: Mapping[str, Any]) -> Axis:
             + "; all must have the same number of values"
         )
     if twice := _repeated(labels):
-        raise InputError(f"{name}: the value {twice[0]!r} is on the axis twice; remove one of them")
+        raise InputError(
+            f"{name}: the value {brief(twice[0])} is on the axis twice; remove one of them"
+        )
     return Axis(name, labels, values)
 
 
 def _repeated(values: Values) -> list:
-    """The first repeated value as a list of one, or an empty list."""
+    """The first repeated value as a list of one, or an empty list.
+
+    A dataset has integers as floats where there are floats, and values of several types as strings,
+    so that values must differ in this form as well.
+    """
     if isinstance(values, np.ndarray):
         distinct, counts = np.unique(values, return_counts=True)
         return distinct[counts > 1][:1].tolist()
-    return [value for value, count in collections.Counter(values).items() if count > 1][:1]
+    kinds = {*map(type, values)}
+    stored = values
+    if len(kinds) > 1:
+        stored = tuple(map(float if kinds == {int, float} else str, values))
+    for each in (values, stored):
+        if twice := [value for value, count in collections.Counter(each).items() if count > 1]:
+            return twice[:1]
+    return []
+
+
+def _check_dimension(theory: Theory, name: str) -> None:
+    """Raise InputError if labels cannot have this name, because a dataset has it already."""
+    if fault := name_fault(name):
+        raise InputError(f"zip: {fault}")
+    taken = {*_TAKEN, *(dim for dims in theory.dims.values() for dim in dims)}
+    with contextlib.suppress(Exception):  # a theory that fails is refused with its own message
+        taken.update(each.partition("(")[0] for group in outputs(theory).values() for each in group)
+    numbered = name.rpartition("_")
+    if (
+        name in taken
+        or name.startswith((WEIGHTS, "predicted_"))
+        or (numbered[0] in taken and numbered[2].isdecimal())
+    ):
+        raise InputError(
+            f"zip: {name!r} is the name of a variable or a dimension of the dataset; choose "
+            "another for the labels"
+        )
 
 
 def check_points(points: Points) -> None:

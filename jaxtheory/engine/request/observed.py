@@ -12,6 +12,7 @@ from jaxtheory.core.config import Config, fields
 from jaxtheory.core.contract import same_structure
 from jaxtheory.core.errors import InputError, suggest, tried
 from jaxtheory.core.extended import WEIGHTS, Extended, evaluate, named_weights, weight_dims
+from jaxtheory.core.labels import name_fault
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.request.jaxprs import draws_numbers
 from jaxtheory.engine.request.values import brief
@@ -65,7 +66,7 @@ def with_observables(
         return theory
     arguments = {name: parameter_shapes(theory, name, config) for name in algorithms}
     known = _outputs(theory, config, *arguments[algorithms[0]])
-    own_dims = _checked_dims(dims or {}, observe or {})
+    own_dims = _checked_dims(dims or {}, observe or {}, axes)
     functions = _checked(theory, config, axes, arguments, observe or {}, own_dims, known)
     named = {**theory.dims, **own_dims}
     metrics = Extended(theory.metrics, tuple(functions.items()), weights=at_steps)
@@ -117,15 +118,18 @@ def _checked(
             "params, problem and config"
         )
     for name, function in observe.items():
-        if not isinstance(name, str) or not name or "/" in name or ":" in name:
+        if fault := name_fault(name):
+            raise InputError(f"observe: {fault}")
+        if ":" in name:  # it divides the name of a prediction
+            raise InputError(f"observe: {brief(name)}: must not contain ':'")
+        if name in known or name.startswith((WEIGHTS, "predicted_")):
             raise InputError(
-                f"observe: names must be non-empty strings without '/' and ':', got {name!r}"
+                f"observe: {name!r} is the name of a metric, an analysis, a prediction or the "
+                f"weights of {theory.name}; choose another"
             )
-        if name in known or name.startswith(WEIGHTS):
-            raise InputError(
-                f"observe: {name!r} is the name of a metric, an analysis or the weights of "
-                f"{theory.name}; choose another"
-            )
+        own = {f"{n}_{i}" for n, array in known.items() for i in range(len(array.shape))}
+        if name in own | {dim for each in theory.dims.values() for dim in each}:
+            raise InputError(f"observe: {name!r} is the name of a dimension; choose another")
         if name in {*_TAKEN, *axes}:
             raise InputError(f"observe: {name!r} is the name of an axis; choose another")
         for params, problem in arguments.values():
@@ -190,8 +194,10 @@ def _equal(one: Any, other: Any) -> bool:
     return one.shape == other.shape and np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
 
 
-def _checked_dims(dims: Any, functions: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-    """Names of the dimensions of observables."""
+def _checked_dims(
+    dims: Any, functions: Mapping[str, Any], axes: set[str]
+) -> dict[str, tuple[str, ...]]:
+    """Names of the dimensions of observables, none of which is that of an axis."""
     if not isinstance(dims, Mapping):
         raise InputError(f"dims = {brief(dims)}: must be a dictionary {{observable: names}}")
     if not isinstance(functions, Mapping):
@@ -199,8 +205,16 @@ def _checked_dims(dims: Any, functions: Mapping[str, Any]) -> dict[str, tuple[st
     for name, each in dims.items():
         if name not in functions:
             raise InputError(f"dims: unknown observable {name!r}; {suggest(str(name), functions)}")
-        if isinstance(each, str) or not all(isinstance(dim, str) for dim in each):
+        if not isinstance(each, tuple | list) or not all(isinstance(dim, str) for dim in each):
             raise InputError(f"dims[{name!r}] = {brief(each)}: must be a tuple of names")
+        for dim in each:
+            if fault := name_fault(dim):
+                raise InputError(f"dims[{name!r}]: {fault}")
+            if dim in {*_TAKEN, *axes, *functions}:
+                raise InputError(
+                    f"dims[{name!r}]: {dim!r} is the name of an axis or an observable; choose "
+                    "another"
+                )
     return {name: tuple(each) for name, each in dims.items()}
 
 

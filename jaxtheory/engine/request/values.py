@@ -12,11 +12,13 @@ from jaxtheory.core.config import fields
 from jaxtheory.core.decimals import python_value, shortest
 from jaxtheory.core.errors import InputError, suggest
 from jaxtheory.core.fields import Field, Interval
+from jaxtheory.core.labels import label_fault
 from jaxtheory.core.theory import Theory
 from jaxtheory.core.validation import validate_value
 
 Values = tuple | np.ndarray  # values along an axis; numbers are an array of float64 or int64
 _LARGEST = 2**31  # bound on integers, as fields and steps are int32 in compiled programs
+_BITS = 14_000  # of an integer that Python still writes
 _STEPS = Field("steps", "steps", "traced", None, Interval.parse("[0, inf)"), "", "", True)
 
 
@@ -34,7 +36,7 @@ def checked_steps(steps: Any) -> int:
     """Return a number of steps. Raises InputError unless it is an integer in [0, 2^31)."""
     number = python_value(steps)
     if type(number) not in (int, float) or not 0 <= number < _LARGEST or number != int(number):
-        raise InputError(f"steps = {steps!r}: must be an integer in [0, 2^31)")
+        raise InputError(f"steps = {brief(steps)}: must be an integer in [0, 2^31)")
     return int(number)
 
 
@@ -76,13 +78,15 @@ def read_values(theory: Theory, key: str, word: str, raw: Any) -> Values:
         values = tuple(shortest(entries).tolist())
     else:
         values = tuple(map(python_value, entries))
+    for v in values if word else ():
+        _refuse_endless(key, v)
     if word == "algorithm":
         return tuple(checked_algorithm(theory, v) for v in values)
     for v in values:
         if field is not None:
             validate_value(theory.Config, word, v)
-        elif not isinstance(v, str | int | float) or v != v:
-            raise InputError(f"{key}: {brief(v)} is not a label; labels must be strings or numbers")
+        elif fault := label_fault(v):
+            raise InputError(f"{key}: {fault}")
     return values
 
 
@@ -110,7 +114,10 @@ def _listed(theory: Theory, key: str, raw: Any) -> np.ndarray | list:
 
 def brief(value: Any) -> str:
     """Return the repr of a value, shortened to one line of moderate length."""
-    return " ".join(reprlib.repr(value).split())
+    try:
+        return " ".join(reprlib.repr(value).split())
+    except ValueError:  # Python writes no integer of thousands of digits
+        return f"a very large {type(value).__name__}"
 
 
 def _numbers(
@@ -130,8 +137,15 @@ def _numbers(
             raise InputError(
                 f"{key}: must be a list of values (one dimension), got a list of lists"
             )
+        _refuse_endless(key, value)
         check(value)
     raise InputError(f"{key}: must be a list of numbers, got {type(entries[0]).__name__}")
+
+
+def _refuse_endless(key: str, value: Any) -> None:
+    """Raise InputError for an integer of so many digits that Python does not write it."""
+    if isinstance(value, int) and value.bit_length() > _BITS:
+        raise InputError(f"{key}: an integer of {value.bit_length()} bits is not a valid value")
 
 
 def _as_array(entries: list) -> np.ndarray | None:

@@ -52,6 +52,37 @@ OTHERS = [
     ({"zip": [3]}, "zip: must be a dictionary {field: values}"),
     ({"zip": {"x": [[1], [2]], "eta": [0.1, 0.2]}}, r"x: \[1\] is not a label"),
     ({"zip": {"x": [1.0, float("nan")], "eta": [0.1, 0.2]}}, "x: nan is not a label"),
+    *(
+        ({"zip": {"x": values, "eta": [0.1, 0.2]}}, rf"\Ax: [^\n\x1b]*{message}[^\n\x1b]*\Z")
+        for values, message in [
+            ([1, "1"], "'1' is on the axis twice"),
+            ([1.0, "1.0"], "'1.0' is on the axis twice"),
+            ([True, 1], "True is on the axis twice"),
+            ([True, "True"], "'True' is on the axis twice"),
+            ([1, 1.0], "1 is on the axis twice"),
+            ([2**53 + 1, 2.0**53], "is on the axis twice"),
+            ([1, 2**63], r"must be in \[-2\^63, 2\^63\)"),
+            ([1, 10**5000], r"must be in \[-2\^63, 2\^63\)"),
+            (["a", ""], "'': must not be empty"),
+            (["a", "b\x1b[31m"], r"must not contain the control character '.x1b'"),
+            (["a", "b\0"], "control character"),
+            (["a", "\ud800"], "control character"),
+            (["a", "a\u202eb"], "control character"),
+        ]
+    ),
+    *(
+        ({"zip": {name: ["a", "b"], "eta": [0.1, 0.2]}}, rf"\Azip: [^\n\x1b]*{message}[^\n]*\Z")
+        for name, message in [
+            *((each, "is the name of a variable") for each in ("loss", "step", "seed", "seeds")),
+            *((each, "is the name of a variable") for each in ("diverged_at", "predicted_loss")),
+            *((each, "is the name of a variable") for each in ("coordinate", "params_x")),
+            ("weights_0", "is the name of a variable"),
+            *((each, "must not ") for each in ("", "..", ".", "a/b", "a\x1b", "\ud800", "zarr.")),
+            ("x" * 300, "has 300 bytes"),
+        ]
+    ),
+    ({"zip": {5: ["a", "b"], "eta": [0.1, 0.2]}}, "5 is a int, expected a name"),
+    ({"vary": {5: [0.1, 0.2]}}, "5 is a int, expected a name"),
     ({"zip": {"x": ["a", "a"], "eta": [0.1, 0.2]}}, "x: the value 'a' is on the axis twice"),
     ({"steps": float("nan")}, "steps = nan"),
     ({"steps": float("inf")}, "steps = inf"),

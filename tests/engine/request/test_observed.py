@@ -108,7 +108,27 @@ def changes(params, problem, config):
         ({"observe": {"seed": square}}, "'seed' is the name of an axis"),
         ({"observe": {"eta": square}, "vary": {"eta": [1]}}, "'eta' is the name of an axis"),
         ({"observe": {"params_x": square}}, "the weights of quadratic; choose another"),
-        ({"observe": {"a/b": square}}, "non-empty strings without '/'"),
+        *(
+            ({"observe": {name: square}}, message)
+            for name, message in [
+                *((each, ": must not ") for each in ("a/b", "", "..", "a\x1b", "\ud800", "a:b")),
+                ("zarr.json", "is the name of a file"),
+                ("predicted_distance", "is the name of"),
+                ("x" * 300, "has 300 bytes"),
+                (5, "is a int, expected a name"),
+            ]
+        ),
+        *(
+            (
+                {"observe": {"pair": pair}, "dims": {"pair": names}},
+                message,
+            )
+            for names, message in [
+                *(((each,), "dims['pair']: ") for each in ("a/b", "", "..", "a\x1b", "\ud800")),
+                *(((each,), "is the name of an axis") for each in ("step", "seed", "pair")),
+            ]
+        ),
+        ({"observe": {"pair": pair}, "dims": {"pair": 5}}, "must be a tuple of names"),
         ({"observe": {"a": draws_numbers}}, "observe['a'] draws random numbers"),
         ({"observe": {"a": changes}}, "observe['a'] differs from call to call"),
         ({"observe": {"a": lambda p, q, c: {"x": p}}}, "returns a dict, but must return one array"),
@@ -135,4 +155,5 @@ def changes(params, problem, config):
 def test_a_wrong_observable_is_one_sentence(asked, said):
     with pytest.raises(jaxtheory.InputError) as error:
         jaxtheory.sweep(THEORY, Config(), steps=4, **asked)
-    assert said in str(error.value) and "\n" not in str(error.value)
+    message = str(error.value)
+    assert said in message and "\n" not in message and "\x1b" not in message

@@ -1,0 +1,336 @@
+"""A global that is bound anew after a first call is read by the next, wherever JAX keeps a trace.
+
+Each test compares with the same theory in a new module, which has the new value from the start.
+"""
+
+import types
+
+import jax
+import jax.numpy as jnp
+import pytest
+import xarray as xr
+
+import jaxtheory
+from jaxtheory import InputError
+
+SOURCE = """
+from functools import partial
+from typing import NamedTuple
+
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+import optax
+from jaxtyping import Array, Float
+
+import jaxtheory
+from jaxtheory import Algorithm, Check, Size, Theory, from_optax, size, traced
+
+LAM = 0.5
+
+
+def plain(x):
+    return LAM * x
+
+
+def scan_body(x, _):
+    return LAM * x, None
+
+
+def loop_body(_i, x):
+    return LAM * x
+
+
+@jax.jit
+def helper(x):
+    return LAM * x
+
+
+@jax.checkpoint
+def remembered(x):
+    return LAM * x
+
+
+@jax.custom_jvp
+def ruled(x):
+    return LAM * x
+
+
+@ruled.defjvp
+def rule(primals, tangents):
+    return ruled(*primals), LAM * tangents[0]
+
+
+class Scale(nn.Module):
+    @nn.jit
+    @nn.compact
+    def __call__(self, x):
+        return LAM * x
+
+
+WAYS = {
+    "plain": plain,
+    "scan": lambda x: jax.lax.scan(scan_body, x, None, length=1)[0],
+    "cond": lambda x: jax.lax.cond(jnp.sum(x) < jnp.inf, plain, jnp.zeros_like, x),
+    "loop": lambda x: jax.lax.fori_loop(0, 1, loop_body, x),
+    "jit": helper,
+    "checkpoint": remembered,
+    "rule": ruled,
+    "flax": lambda x: Scale().apply({}, x),
+}
+scaled = WAYS[WAY]
+
+
+class Config(jaxtheory.Config):
+    d: Size | int = size(2, "d", "dimension")
+    rate: float = traced(0.1, "eta", "step size", "(0, inf)")
+
+
+class Problem(NamedTuple):
+    target: Float[Array, ""]
+
+
+class Params(NamedTuple):
+    w: Float[Array, ""]
+    first: Float[Array, ""]
+    batch: Float[Array, ""]
+
+
+def one():
+    return scaled(jnp.ones(()))
+
+
+def problem(key, config):
+    return Problem(one())
+
+
+def sample(key, problem, config):
+    return one()
+
+
+def init(key, problem, config):
+    return Params(jnp.ones(()), one(), jnp.zeros(()))
+
+
+def loss(params, batch, problem, config):
+    return scaled(params.w**2) / 2
+
+
+def gradient(params, batch, problem, config):
+    zero = jnp.zeros(())
+    return Params(scaled(params.w), zero, zero)
+
+
+def step(key, t, state, batch, problem, config):
+    slope = gradient(state, batch, problem, config).w
+    return Params(state.w - config.rate * slope, state.first, batch)
+
+
+def metrics(params, problem, config):
+    return {**params._asdict(), "target": problem.target, "metric": one() * jnp.ones(1)}
+
+
+def baselines(problem, config):
+    return {"metric": one() * jnp.ones(1)}
+
+
+def analyses(params, problem, config):
+    return {"analysis": one() * jnp.ones(config.d.cap)}
+
+
+def coords(config):
+    return {"index": [float(one())] * config.d.cap}
+
+
+def predict(problem, config, steps):
+    return {"w": one() + jnp.zeros(steps.shape)}
+
+
+def observed(params, problem, config):
+    return one() + params.w
+
+
+def law(problem, config):
+    return one()
+
+
+def optimizer(config):
+    return optax.sgd(config.rate * one())
+
+
+THEORY = Theory(
+    "rebound", Config, problem, sample, init, loss, gradient,
+    algorithms={"gd": Algorithm(init, step)}, metrics=metrics, baselines=baselines,
+    analyses=analyses, coords=coords, predict=predict, dims={"analysis": ("index",)},
+    checks=(Check("scale: one half", "", "equal", lambda key, config: (one(), jnp.float64(0.5))),),
+    examples=(Config(),),
+)
+THEORY.algorithms["optax"] = from_optax(THEORY, optimizer)
+"""
+WAYS = ["plain", "scan", "cond", "loop", "jit", "checkpoint", "rule", "flax"]
+NUMBERS = ["w", "first", "batch", "target", "metric", "analysis", "predicted_w", "seen"]
+
+
+def module(way, lam=0.5):
+    """The theory in a new module."""
+    new = types.ModuleType("stale")
+    new.WAY = way
+    exec(compile(SOURCE.replace("LAM = 0.5", f"LAM = {lam}"), "<stale>", "exec"), vars(new))
+    return new
+
+
+def swept(of, **more):
+    asked = {"vary": {"algorithm": ["gd", "optax"]}, "steps": 2, "record": [2]}
+    return jaxtheory.sweep(of.THEORY, of.Config(), observe={"seen": of.observed}, **asked, **more)
+
+
+def dataset(arrays):
+    """Arrays by name, each with axes of its own."""
+    dims = lambda name, array: [f"{name}_{i}" for i in range(jnp.ndim(array))]
+    return xr.Dataset({name: (dims(name, array), array) for name, array in arrays.items()})
+
+
+def simulated(of):
+    key = jaxtheory.run_key(0, 0)
+    run = jaxtheory.simulate(of.THEORY, of.Config(), key, steps=2, record=[2], algorithm="optax")
+    arrays = {**run.metrics, **run.analyses, "problem": run.problem.target, "now": run.params.w}
+    return dataset(arrays)
+
+
+def bounded(of):
+    when = lambda data: data.w.isel(step=0) < 0.9
+    asked = {"along": "rate", "between": (0.01, 0.9), "seeds": 1, "steps": 2, "law": of.law}
+    return jaxtheory.boundary(of.THEORY, of.Config(), when=when, tolerance=0.5, **asked)
+
+
+def drawn(of):
+    data = swept(of, save_params=True)
+    arrays = jaxtheory.params(data, of.THEORY, algorithm="gd")._asdict()
+    arrays["target"] = jaxtheory.problem(data, of.THEORY, algorithm="gd").target
+    return dataset(arrays)
+
+
+def called(of):
+    """The functions of the theory called as they are, before anything else."""
+    theory, config, key = of.THEORY, of.Config(), jaxtheory.run_key(0, 0)
+    problem = theory.problem(key, config)
+    batch = theory.sample(key, problem, config)
+    for algorithm in theory.algorithms.values():
+        state = algorithm.init(key, problem, config)
+        algorithm.step(key, 0, state, batch, problem, config)
+    params = theory.init(key, problem, config)
+    jax.value_and_grad(theory.loss)(params, batch, problem, config)
+    theory.gradient(params, batch, problem, config)
+    theory.metrics(params, problem, config), theory.analyses(params, problem, config)
+    theory.baselines(problem, config), theory.predict(problem, config, jnp.arange(2))
+    of.observed(params, problem, config)
+    return xr.Dataset({})
+
+
+def require_new(first, then, way):
+    """Call `first`, bind LAM anew, and compare `then` with a module that has the new value."""
+    of = module(way)
+    old = first(of)
+    of.LAM = 2.0
+    got, want = then(of), then(module(way, 2.0))
+    for name, right in want.variables.items():
+        xr.testing.assert_identical(got[name].variable, right)
+        constant = name in ("rate", "step") or (name, then) == ("batch", simulated)
+        if first is then and right.dtype.kind == "f" and not constant:
+            assert not old[name].variable.equals(right), name
+    return got
+
+
+def test_a_sweep(way="scan"):
+    data = require_new(swept, swept, way)
+    assert {*NUMBERS, "index"} <= {*map(str, data.variables)}
+
+
+@pytest.mark.parametrize("way", ["jit", "flax"])
+def test_a_run_after_calls_and_no_sweep(way):
+    require_new(called, simulated, way)
+
+
+def test_a_gradient_after_its_loss_was_bound_anew():
+    of = module("jit")
+    params = of.Params(*3 * [jnp.ones(())])
+    compare = lambda: jaxtheory.compare_gradients(of.loss, of.gradient, params, None, None, None)
+    assert compare().agrees
+    of.scaled = lambda x: x  # in both; then in the gradient alone
+    assert compare().agrees
+    of.gradient = lambda params, *_: params._replace(w=3 * params.w)
+    assert not compare().agrees
+
+
+def verified(of):
+    rows = jaxtheory.verify(of.THEORY, seeds=1).checks
+    return {row.check: row.passed for row in rows}
+
+
+@pytest.mark.parametrize("way", ["loop"])
+def test_checks(way):
+    of = module(way)
+    assert all(verified(of).values())
+    of.LAM = 2.0
+    rows = verified(of)
+    assert not rows.pop("scale: one half") and all(rows.values())
+    of.gradient = lambda params, *_: params  # which the step calls; the slot has the old one
+    assert not verified(of)["scale: one half"]
+    of.LAM = 0.5
+    assert all(verified(of).values())
+
+
+READING = """
+extra = lambda rate: 0.0
+inner = jax.jit(lambda rate: 1.0 + extra(rate))
+reading = THEORY._replace(problem=lambda key, config: Problem(jnp.asarray(inner(config.rate))))
+"""
+
+
+def test_fields_that_a_problem_reads_now_are_no_longer_shared():
+    of = module("jit")
+    exec(READING, vars(of))
+    asked = {"vary": {"rate": [1.0, 2.0]}, "steps": 0}
+    targets = lambda: jaxtheory.sweep(of.reading, of.Config(), **asked).target.values.ravel()
+    assert targets().tolist() == [1, 1]
+    exec("extra = lambda rate: rate", vars(of))
+    assert targets().tolist() == [2, 3]
+
+
+def test_the_value_of_before_needs_no_new_program():
+    from helpers.worked_example import compilations
+
+    of = module("scan")
+    swept(of)
+    of.LAM = 2.0
+    swept(of)
+    of.LAM = 0.5
+    with compilations() as seen:
+        swept(of)
+    assert not seen
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("verb", [swept, simulated, bounded, drawn])
+@pytest.mark.parametrize("eager", [False, True])
+def test_every_verb_and_every_place_of_a_trace(way, verb, eager):
+    require_new(called if eager else verb, verb, way)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", WAYS)
+def test_checks_of_every_place(way):
+    test_checks(way)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", WAYS)
+def test_a_store_refuses_the_old_value(way, tmp_path):
+    of = module(way)
+    swept(of, store=tmp_path / "one")
+    of.LAM = 2.0
+    with pytest.raises(InputError, match="another request|has changed since"):
+        swept(of, store=tmp_path / "one")
+    got, want = swept(of, store=tmp_path / "two"), swept(module(way, 2.0))
+    xr.testing.assert_equal(got, want)
