@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from jaxtheory.engine.properties import below as below
     from jaxtheory.engine.properties import diverged as diverged
     from jaxtheory.engine.results import statistics as statistics
+    from jaxtheory.engine.results.datasets import open_store as open_store
     from jaxtheory.engine.results.merge import merge as merge
     from jaxtheory.engine.simulate import Run as Run
     from jaxtheory.engine.simulate import simulate as simulate
@@ -91,6 +92,7 @@ _PUBLIC = {
     "boundary": "engine.boundary",
     **dict.fromkeys(("below", "diverged"), "engine.properties"),
     "merge": "engine.results.merge",
+    "open_store": "engine.results.datasets",
     "Progress": "engine.execution.progress",
     **dict.fromkeys(("params", "problem"), "engine.stored_run"),
     "run_key": "ops.draws",

@@ -1,5 +1,6 @@
 """The result of a figure: its dataset and the verdicts, with more seeds until they are decided."""
 
+import inspect
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -94,7 +95,9 @@ def run_figure(
     key = draws.number("key", key)
     if max_seeds is not None and quick:
         raise InputError("quick and max_seeds exclude each other: a quick run decides nothing")
-    options = {"progress": progress, "accept_versions": accept_versions}
+    options: dict[str, Any] = {"progress": progress}
+    if "accept_versions" in inspect.signature(figure.verb).parameters:
+        options["accept_versions"] = accept_versions
     seeds = seeds_of(figure, quick)
     if max_seeds is None:
         dataset, place = _part(figure, key, quick, seeds, store, options)

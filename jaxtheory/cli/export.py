@@ -118,7 +118,7 @@ class Export:
 
         export.require_package(self.format)
         store = disk.located(self.store)
-        data = export.read_store(store)
+        data = jaxtheory.open_store(store)
         folder = store.parent if store.name == "data.zarr" else store
         file = disk.located(self.to or folder / f"data.{export.SUFFIXES[self.format]}")
         export.write_file(data, self.format, file)

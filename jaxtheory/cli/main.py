@@ -75,6 +75,8 @@ class Sweep(Machines, SweepOptions):
     """Log the means of the metrics at each record: as a table, for TensorBoard, or as you like."""
     accept_versions: FlagCreatePairsOff[bool] = False
     """Resume a sweep that began under other versions of JAX or its like; the dataset records it."""
+    no_wait: FlagCreatePairsOff[bool] = False
+    """End with what is done when other processes compute the rest of the store."""
 
     def __call__(self) -> int:
         from jaxtheory.engine.results.identity import store_of
@@ -92,6 +94,7 @@ class Sweep(Machines, SweepOptions):
         with self.open() as where, sweep_progress(theory.name) as bar:
             progress = together(bar, *(open_log() for open_log in logs))
             arguments |= {"progress": progress, "accept_versions": self.accept_versions}
+            arguments |= {"wait": not self.no_wait}
             data = jaxtheory.sweep(theory, config, **arguments, **where, store=store)
         export.print_dataset(data, store)
         export.print_summary(data)

@@ -22,14 +22,16 @@ from jaxtheory.core.check_theory import check_theory
 from jaxtheory.core.config import fields
 from jaxtheory.core.errors import InputError
 from jaxtheory.core.fields import axis_field
+from jaxtheory.core.plain import as_json
 from jaxtheory.core.resolve import theory_of
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.execution.local import Execute, here
 from jaxtheory.engine.execution.progress import Progress
 from jaxtheory.engine.request.request import read
 from jaxtheory.engine.request.values import read_values
+from jaxtheory.engine.results import datasets
+from jaxtheory.engine.results.rectangle import runs_of
 from jaxtheory.engine.results.store import Store
-from jaxtheory.engine.results.versions import require_versions
 from jaxtheory.engine.search import MEANINGS, Rules, Search, spaced
 from jaxtheory.system.backend import computes
 
@@ -63,7 +65,6 @@ def boundary(
     store: str | Path | None = None,
     execute: Execute = here,
     progress: Callable[[Progress], None] | None = None,
-    accept_versions: bool = False,
 ) -> xr.Dataset:
     """Return the value of a field at which a property of trained runs changes, for each point and
     seed.
@@ -98,7 +99,6 @@ def boundary(
             interrupted search begins anew.
         execute: As in `sweep`, on this machine.
         progress: A function as in `sweep`, for each round, without metrics; None shows nothing.
-        accept_versions: As in `sweep`.
 
     Returns:
         A dataset with the dimensions of `over` and "seed": `low` and `high`, the ends of the
@@ -147,13 +147,19 @@ def boundary(
     with traces.under(search.code):
         if store is None:
             return search.result(execute, progress)
-        directory = Store(store, search.identity())
-        if (finished := directory.dataset()) is not None:
-            directory.tidy()
-            return finished
-        directory.begin([])
-        accepted = require_versions(directory, accept_versions)
-        return directory.finish(search.result(execute, progress).assign_attrs(accepted))
+        identified = as_json(search.identity())
+        runs = {**runs_of(identified), **identified, "axes": runs_of(identified)["axes"]}
+        runs |= {"over": {a["name"]: a["labels"] for a in identified["axes"]}}
+        directory = Store(store)
+        if directory.exists():
+            directory.require(runs, identified)
+            if (finished := datasets.finished(directory.path, identified)) is not None:
+                directory.tidy()
+                return finished
+        directory.begin(runs)
+        directory.require(runs, identified)  # another process may have been faster
+        datasets.begin(directory, identified, {})
+        return datasets.finish(directory, identified, search.result(execute, progress))
 
 
 def read_boundary(

@@ -12,7 +12,6 @@ import numpy as np
 from jaxtheory.core.errors import InputError
 from jaxtheory.core.plain import as_json
 from jaxtheory.engine.planning.lay_out import Plan, plan_request
-from jaxtheory.engine.records import Part
 from jaxtheory.engine.request.axes import Axis
 from jaxtheory.engine.request.request import Request
 from jaxtheory.engine.results.identity import identity
@@ -28,6 +27,7 @@ from jaxtheory.engine.results.rectangle import (
 from jaxtheory.engine.results.states import continues, observable
 from jaxtheory.engine.results.store import Store
 from jaxtheory.engine.results.versions import Versions, present, require_present
+from jaxtheory.engine.results.view import parts_of
 
 
 class Piece(NamedTuple):
@@ -51,7 +51,7 @@ class Cover(NamedTuple):
 
 
 def cover(store: Store, request: Request, identified: Mapping[str, Any]) -> Cover:
-    """Return the rectangles of a store from which a request takes its runs, as far as they are there.
+    """Return the rectangles of a store from which a request takes runs, as far as they are there.
 
     Of runs that several rectangles have, those of the first are taken.
     """
@@ -159,7 +159,7 @@ def _computable(rectangle: Rectangle, at: list[np.ndarray], request: Request) ->
 def _finished(store: Store, piece: Piece, shape: tuple[int, ...]) -> np.ndarray:
     """The runs of a request that are in finished parts of a rectangle."""
     done = np.zeros(shape, bool)
-    for part in parts_of(store, piece, shape):
+    for part in parts_of(store, piece.rectangle, piece.places, shape):
         done.ravel()[part.point * shape[-1] + part.place] = True
     return done
 
@@ -220,24 +220,3 @@ def restrict(request: Request, at: list[np.ndarray]) -> Request:
     )
     points = request.points._replace(axes=axes)
     return request._replace(axes=axes, points=points, seeds=request.seeds[at[-1]])
-
-
-def parts_of(store: Store, piece: Piece, shape: tuple[int, ...]) -> Iterator[Part]:
-    """Yield the finished parts of a piece, cut to the runs of a request, with its indices.
-
-    shape: that of the grid of the request.
-    """
-    inner = piece.rectangle.shape[:-1]
-    for chunk in piece.rectangle.chunks:
-        found = store.read(piece.rectangle, chunk)
-        if found is None:
-            continue
-        arrays = found.arrays
-        old = np.unravel_index(arrays["point"], inner) if inner else ()
-        new = [each[k] for each, k in zip(piece.places, old, strict=False)]
-        seed = piece.places[-1][arrays["place"]]
-        mine = np.flatnonzero(np.all([seed >= 0, *(each >= 0 for each in new)], axis=0))
-        new = [each[mine] for each in new]
-        point = np.ravel_multi_index(new, shape[:-1]) if new else np.zeros(len(mine), int)
-        values = {n: a[mine] for n, a in arrays.items() if n not in ("point", "place")}
-        yield Part(point, seed[mine], values)

@@ -25,7 +25,6 @@ from jaxtheory.engine.cover import (
     grid_shape,
     is_finished,
     missing,
-    parts_of,
     versions_of,
 )
 from jaxtheory.engine.execution.bar import Listener, listener
@@ -41,6 +40,7 @@ from jaxtheory.engine.results.dataset import Described, assemble, grid_of
 from jaxtheory.engine.results.rectangle import runs_of
 from jaxtheory.engine.results.states import keeps_states
 from jaxtheory.engine.results.store import Store
+from jaxtheory.engine.results.view import parts_of
 
 _PAUSE = 0.2  # seconds between two looks at chunks that others compute
 _PATIENCE = (5.0, 60.0)  # least and usual seconds without a new part, after which they are computed
@@ -193,12 +193,9 @@ class _Assembly(NamedTuple):
         """The parts of all pieces, each with the runs that are taken from it."""
         shape = grid_shape(self.request)
         for k, piece in enumerate(self.covering.pieces):
-            for part in parts_of(store, piece, shape):
+            for part in parts_of(store, piece.rectangle, piece.places, shape):
                 owner = self.covering.owner.ravel()[part.point * shape[-1] + part.place]
-                mine = np.flatnonzero(owner == k)
-                if len(mine) < len(owner):
-                    values = {name: array[mine] for name, array in part.values.items()}
-                    part = Part(part.point[mine], part.place[mine], values)
+                part = part.at(owner == k)
                 yield part if piece.plan else self._fitted(part, piece)
 
     def _fitted(self, part: Part, piece: Piece) -> Part:

@@ -237,3 +237,10 @@ class Part(NamedTuple):
     point: np.ndarray
     place: np.ndarray
     values: dict[str, np.ndarray]
+
+    def at(self, entries: np.ndarray) -> "Part":
+        """Return the part with the entries that a mask or an index chooses."""
+        if entries.dtype == bool and entries.all():
+            return self
+        values = {name: array[entries] for name, array in self.values.items()}
+        return Part(self.point[entries], self.place[entries], values)

@@ -11,20 +11,21 @@ from jaxtheory.core import traces
 from jaxtheory.core.config import Size, fields
 from jaxtheory.core.errors import InputError
 from jaxtheory.core.extended import WEIGHTS
-from jaxtheory.core.resolve import theory_of
+from jaxtheory.core.plain import as_json
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.execution.local import run_chunk
-from jaxtheory.engine.grow import BLOCKS
 from jaxtheory.engine.planning.lay_out import plan_request
 from jaxtheory.engine.planning.layout import lanes
 from jaxtheory.engine.records import Chunk, Part
 from jaxtheory.engine.request.request import Request, read
 from jaxtheory.engine.request.settings import numerics
-from jaxtheory.engine.results.dataset import title_of
-from jaxtheory.engine.results.export import read_store
+from jaxtheory.engine.results import difference
+from jaxtheory.engine.results.dataset import labels_of, title_of, untupled
+from jaxtheory.engine.results.datasets import open_store
 from jaxtheory.engine.results.identity import identity
-from jaxtheory.engine.results.store import MERGED, Store, read_manifest
-from jaxtheory.engine.stored_run import StoredRun, select, untupled
+from jaxtheory.engine.results.rectangle import Rectangle, is_same, runs_of
+from jaxtheory.engine.results.store import Store
+from jaxtheory.engine.stored_run import StoredRun, select
 from jaxtheory.system import disk
 from jaxtheory.system.backend import computes
 
@@ -74,23 +75,29 @@ def rerun(store: str | Path, theory: Any = None, **where: Any) -> Rerun:
         []
     """
     folder = disk.located(store)
-    if not (folder / "manifest.json").is_file():
-        raise InputError(
-            f"{folder} is not a store: it has no manifest.json; give the directory of a sweep"
-        )
-    manifest = read_manifest(folder / "manifest.json")
-    if MERGED in manifest:
-        return _in_a_block(folder, manifest, theory, where)
-    request = request_of(manifest["request"], theory_of(theory or manifest["request"]["theory"]))
-    kept = Store(folder, identity(request))
-    data = kept.dataset()
-    if data is None:
-        raise InputError(f"{folder} is not finished; run the same sweep again to resume it")
-    run = select(data, request.theory, where)
-    with traces.under(request.code):
-        chunk = _chunk_of(request, manifest["plan"], run)
-        part = run_chunk(request, chunk)
-    values = _of_run(request, part, run)
+    data = open_store(folder)
+    run = select(data, theory, where)
+    found = Store(folder)
+    for rectangle in found.rectangles():
+        if not _has(rectangle, data, run):
+            continue
+        request = request_of(rectangle.content, run.theory)
+        stored = as_json(identity(request))
+        if not is_same(rectangle.content["runs"], runs_of(stored)):
+            difference.refuse(
+                folder, (rectangle.content["runs"], rectangle.content), (runs_of(stored), stored)
+            )
+        with traces.under(request.code):
+            return _again(request, rectangle, data, run)
+    raise InputError(f"{folder} has no part of this run; run the same sweep again")
+
+
+def _again(request: Request, rectangle: Rectangle, data: xr.Dataset, run: StoredRun) -> Rerun:
+    """Run a run of a rectangle again, and compare it."""
+    at = _place(rectangle, data, run)
+    chunk = _chunk_of(request, rectangle.content["plan"], at)
+    values = _of_run(request, run_chunk(request, chunk), at)
+    values = {name: value for name, value in values.items() if name in data}
     same = [
         name
         for name, value in values.items()
@@ -100,25 +107,39 @@ def rerun(store: str | Path, theory: Any = None, **where: Any) -> Rerun:
     return Rerun(run, values, same, differs, _python(request, run))
 
 
-def _in_a_block(folder: Path, manifest: Mapping[str, Any], theory: Any, where: Any) -> Rerun:
-    """Run a run of a store that has grown again, in the block that it is in."""
-    data = read_store(folder)
-    select(data, theory, where)  # fails for a choice that is not one run
-    for name in manifest.get(BLOCKS, ()):
-        block = folder / BLOCKS / name
-        try:
-            select(read_store(block), theory, where)
-        except InputError:
-            continue
-        return rerun(block, theory, **where)
-    raise InputError(f"{folder} was merged from other stores; run a run of one of these again")
+def _has(rectangle: Rectangle, data: xr.Dataset, run: StoredRun) -> bool:
+    """True if a rectangle has a run with the outputs of a dataset."""
+    content = rectangle.content
+    if content["record"] != data["step"].values.tolist():
+        return False
+    return "steps" in data.dims or (
+        content["steps"] == data.attrs["steps"] and (_place(rectangle, data, run) is not None)
+    )
 
 
-def request_of(stored: Mapping[str, Any], theory: Theory) -> Request:
-    """Return the request that a manifest describes.
+def _place(rectangle: Rectangle, data: xr.Dataset, run: StoredRun) -> dict[str, int] | None:
+    """The index of a run on each dimension of a rectangle, None if it is not there."""
+    at = {}
+    for axis in rectangle.content["axes"]:
+        name = axis["name"]
+        if name not in run.at:
+            return None
+        labels = labels_of(axis["labels"]).tolist()
+        wanted = data[name].values[run.at[name]].item()
+        if wanted not in labels:
+            return None
+        at[name] = labels.index(wanted)
+    if run.seed not in rectangle.content["seeds"]:
+        return None
+    return {**at, "seed": rectangle.content["seeds"].index(run.seed)}
+
+
+def request_of(content: Mapping[str, Any], theory: Theory) -> Request:
+    """Return the request of all runs of a rectangle.
 
     Raises InputError if it has parts of which a store keeps a hash only.
     """
+    stored = {**content["runs"], **{n: v for n, v in content.items() if n != "runs"}}
     for name in ("start", "stop", "observe"):
         if stored[name]:
             raise InputError(
@@ -162,15 +183,15 @@ def request_of(stored: Mapping[str, Any], theory: Theory) -> Request:
     )
 
 
-def _point(request: Request, run: StoredRun) -> int:
+def _point(request: Request, at: Mapping[str, int]) -> int:
     """The index of the point of a run."""
-    places = [run.at[axis.name] for axis in request.axes]
+    places = [at[axis.name] for axis in request.axes]
     return int(np.ravel_multi_index(places, request.points.shape)) if places else 0
 
 
-def _chunk_of(request: Request, plan: list, run: StoredRun) -> Chunk:
+def _chunk_of(request: Request, plan: list, at: Mapping[str, int]) -> Chunk:
     """The one slot that trains a run."""
-    point, place = _point(request, run), run.at["seed"]
+    point, place = _point(request, at), at["seed"]
     with numerics(request.dtype, request.partitionable):
         for bucket in plan_request(request).following(plan).buckets:
             if point not in bucket.members.points:
@@ -183,9 +204,9 @@ def _chunk_of(request: Request, plan: list, run: StoredRun) -> Chunk:
     raise AssertionError("every run has a slot")
 
 
-def _of_run(request: Request, part: Part, run: StoredRun) -> dict[str, np.ndarray]:
+def _of_run(request: Request, part: Part, at: Mapping[str, int]) -> dict[str, np.ndarray]:
     """The results of one run in a part, by the names of the dataset."""
-    mine = (part.point == _point(request, run)) & (part.place == run.at["seed"])
+    mine = (part.point == _point(request, at)) & (part.place == at["seed"])
     (entry,) = np.flatnonzero(mine)
     return {title_of(name): np.asarray(values[entry]) for name, values in part.values.items()}
 

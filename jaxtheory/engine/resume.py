@@ -61,9 +61,16 @@ def joined(metrics: dict[str, np.ndarray], request: Request, run: Run) -> dict[s
     records = request.schedule.records
     early = np.flatnonzero(records <= run.steps[-1])
     places = np.searchsorted(run.steps, records[early])
+    which = request.schedule.which
     whole = {}
-    for name, values in metrics.items():
-        values = np.array(values)
+    for name in {**metrics, **run.metrics}:
+        if name not in metrics:  # it was recorded before this run went on
+            if which is not None and not {*records[early].tolist()} & which.get(name, frozenset()):
+                continue
+            stored = run.metrics[name]
+            values = np.full((len(records), *stored.shape[1:]), np.nan, stored.dtype)
+        else:
+            values = np.array(metrics[name])
         if name in run.metrics:
             values[early] = run.metrics[name][places]
         whole[name] = values

@@ -25,6 +25,7 @@ from jaxtheory.engine.request.request import read
 from jaxtheory.engine.request.settings import numerics
 from jaxtheory.engine.request.values import brief
 from jaxtheory.engine.results.attributes import problem_digest
+from jaxtheory.engine.results.dataset import untupled
 from jaxtheory.system.backend import computes
 
 _TheoryLike = Theory | ModuleType | str | Path
@@ -101,11 +102,6 @@ def _equals(values: np.ndarray, value: Any) -> np.ndarray:
     if values.dtype.kind in "iuf" and isinstance(value, int | float | np.number):
         return np.isclose(values.astype(float), float(value), rtol=1e-9, atol=0)
     return np.array([str(v) == str(value) for v in values.tolist()])
-
-
-def untupled(value: Any) -> Any:
-    """Return a value of a config as it was before JSON made lists of its tuples."""
-    return tuple(map(untupled, value)) if isinstance(value, list) else value
 
 
 @computes

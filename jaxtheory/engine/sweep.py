@@ -8,6 +8,7 @@ from typing import Any
 import jax
 import xarray as xr
 
+from jaxtheory.core import traces
 from jaxtheory.core.config import Config
 from jaxtheory.core.plain import as_json
 from jaxtheory.core.theory import Theory
@@ -145,12 +146,13 @@ def sweep(
         observe=observe,
         dims=dims,
     )
-    identified = identity(request)  # fails, if at all, before anything is trained
-    described = describe(request, identified["code"])
-    if store is None:
-        return _in_memory(request, described, execute, progress)
-    way = Way(execute, progress, accept_versions, wait)
-    return fill(Store(store), request, as_json(identified), described, way)
+    with traces.under(request.code):
+        identified = identity(request)  # fails, if at all, before anything is trained
+        described = describe(request, identified["code"])
+        if store is None:
+            return _in_memory(request, described, execute, progress)
+        way = Way(execute, progress, accept_versions, wait)
+        return fill(Store(store), request, as_json(identified), described, way)
 
 
 def _in_memory(

@@ -8,6 +8,7 @@ This module needs the extra `jaxtheory[cluster]`. `worker` computes chunks on a 
 """
 
 import asyncio
+import collections
 import contextlib
 import importlib
 import inspect
@@ -21,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxtheory.core.errors import InputError, notice, suggest
-from jaxtheory.engine.execution.local import Computed, Execute, Tell, Waiting, silent
+from jaxtheory.engine.execution.local import Computed, Execute, Tell, silent
 from jaxtheory.engine.execution.task import Task
 from jaxtheory.engine.records import Chunk
 from jaxtheory.system import backend
@@ -99,7 +100,7 @@ def on(client: Any) -> Execute:
         todo, name = list(chunks), uuid.uuid4().hex[:8]
         if not todo:
             return
-        waiting, running = Waiting(todo), dict[str, tuple[Any, Chunk]]()
+        waiting, running = collections.deque(todo), dict[str, tuple[Any, Chunk]]()
         finished = distributed.as_completed(loop=client.loop)
         with _answered(client, distributed):
             packed = client.submit(bytes, pickling.pack(run, todo), key=f"parcel-{name}")
@@ -111,7 +112,7 @@ def on(client: Any) -> Execute:
             if time.monotonic() > counted + _COUNT_SECONDS:
                 threads, counted = max(sum(client.nthreads().values()), 1), time.monotonic()
             while waiting and len(running) < _AHEAD * threads:
-                chunk = waiting.take(threads)
+                chunk = waiting.popleft()
                 place = (chunk.bucket.number, chunk.first, chunk.last)
                 key = f"chunk-{name}-{chunk.name}"
                 future = client.submit(_run_on_worker, packed, *place, key=key, pure=False)
@@ -127,8 +128,7 @@ def on(client: Any) -> Execute:
                 with _answered(client, distributed):
                     future = next(finished)
                     _, chunk = running.pop(future.key)
-                    took, part = future.result()
-                    waiting.note(chunk, took)
+                    part = future.result()
                     future.release()
                 yield chunk, part
                 with _answered(client, distributed):

@@ -83,11 +83,14 @@ def pack(task: Task, chunks: Iterable[Chunk]) -> bytes:
             "identity": as_json(identity(request)),
             "by value": _by_value(request.theory),
             "code": code(request.theory, request.stop),
-            "layouts": lay_out.layouts(in_order) if task.store is None else task.store.plan,
+            "layouts": lay_out.layouts(in_order)
+            if task.rectangle is None
+            else task.rectangle.content["plan"],
             "padded": padding.trusted(request.theory),
             "finite": task.finite,
             "keep": task.keep,
-            "before": None if task.before is None else str(task.before.absolute()),
+            "claim": task.claim,
+            "rectangle": None if task.rectangle is None else task.rectangle.name,
             "settings": settings(),
             "store": None if task.store is None else str(task.store.path.absolute()),
         }
@@ -119,16 +122,15 @@ def unpack(parcel: bytes, folder: Path) -> Opened:
         padding.believe(request.theory)
     with numerics(request.dtype, request.partitionable):
         buckets = lay_out.laid(group(request), packed["layouts"])
-    store = None
+    store = rectangle = None
     if packed["store"] is not None:
-        store = Store(packed["store"], packed["identity"])
-        if store.manifest is None:
+        store = Store(packed["store"])
+        if (rectangle := store.rectangle(packed["rectangle"])) is None:
             raise InputError(
                 f"does not see the store {packed['store']}; choose a directory that all workers "
                 "share"
             )
-    before = None if packed["before"] is None else Path(packed["before"])
-    task = Task(request, store, packed["finite"], packed["keep"], before)
+    task = Task(request, store, rectangle, packed["finite"], packed["keep"], packed["claim"])
     return Opened(task, buckets, packed["settings"])
 
 

@@ -5,7 +5,6 @@ import hashlib
 import queue
 import socket
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -22,17 +21,15 @@ _opened: dict[str, pickling.Opened] = {}  # in the order of their last use
 _lock = threading.Lock()
 
 
-def compute_chunk(packed: bytes, bucket: int, first: int, last: int) -> tuple[float, Computed]:
-    """Compute a chunk of a parcel; return its seconds, and its part if there is no store."""
+def compute_chunk(packed: bytes, bucket: int, first: int, last: int) -> Computed:
+    """Compute a chunk of a parcel; return its part if there is no store."""
     worker = distributed.get_worker()
     opened = _kept(packed, Path(worker.local_directory))
     free = _devices(worker.address, worker.state.nthreads)
     device = free.get()
     try:
         with under(opened.settings, device):
-            begun = time.perf_counter()
-            part = opened.task(Chunk(opened.buckets[bucket], first, last))
-            return time.perf_counter() - begun, part
+            return opened.task(Chunk(opened.buckets[bucket], first, last))
     finally:
         free.put(device)
 

@@ -20,6 +20,9 @@ from jaxtheory.system import machine
 # attributes that must be equal; an axis may have the name of one, and then replaces it
 _EQUAL = ("theory", "algorithm", "steps", "key", "dtype", "theory_digest")
 
+# by how much the numbers of one run may differ between sweeps of different shapes
+_ROUNDING, _SMALL = {"float64": 1e-10, "float32": 1e-4}, 1e-3
+
 
 class Grid(NamedTuple):
     """The grid that the datasets span together.
@@ -58,8 +61,10 @@ class Grid(NamedTuple):
 def combine(datasets: Sequence[xr.Dataset], names: Sequence[str] = ()) -> xr.Dataset:
     """Combine datasets of `sweep` that differ in the values of an axis or in seeds.
 
-    A point and seed that several datasets have must have equal numbers in them, bit for bit. Values
-    are sorted where each dataset has them sorted, and otherwise follow each other.
+    A point and seed that several datasets have must have equal numbers in them: integers exactly,
+    others up to rounding, |a - b| <= r max(|b|, 0.001) with r = 1e-10 in float64 and 1e-4 in
+    float32. The numbers of the first dataset are taken. Values are sorted where each dataset has
+    them sorted, and otherwise follow each other.
 
     Args:
         datasets: Datasets as `sweep` returns them, with the same axes, of the same request in all
@@ -243,7 +248,7 @@ def _copied(
         room[tuple(slice(n) for n in own.shape)] = own
         region = grid.region(i)
         before, held = whole[region], owner[region]
-        same = (room == before) | ((room != room) & (before != before))
+        same = _equal(room, before)
         clash = np.argwhere(~same & (held >= 0).reshape(held.shape + (1,) * len(inner)))
         if len(clash):
             at = tuple(clash[0])
@@ -259,12 +264,23 @@ def _copied(
             common = grid.values[dim][k].tolist()
             raise InputError(
                 f"{name} at {grid.told(there)} is {before[at]} in {names[first]} and {room[at]} in "
-                f"{names[i]} (runs of different sweeps agree up to rounding only); leave the "
+                f"{names[i]}; leave the "
                 f"common runs out of one dataset: data.drop_sel({dim}={common!r})"
             )
-        whole[region] = room
+        new = (held < 0).reshape(held.shape + (1,) * len(inner))
+        whole[region] = np.where(new, room, before)
         owner[region] = np.where(held < 0, i, held)
     return whole
+
+
+def _equal(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """True where two arrays are equal up to rounding."""
+    same: np.ndarray = (one == other) | ((one != one) & (other != other))
+    if one.dtype.kind == "f":
+        rounding = _ROUNDING.get(one.dtype.name, 0.0)
+        with np.errstate(invalid="ignore"):  # infinities
+            same |= np.abs(one - other) <= rounding * np.maximum(np.abs(other), _SMALL)
+    return same
 
 
 def _coordinates(

@@ -197,10 +197,10 @@ def _coordinates(
         "step": np.array(grid.record, np.int64),
     }
     for axis in grid.axes:
-        coords[axis["name"]] = _labels_of(axis["labels"])
+        coords[axis["name"]] = labels_of(axis["labels"])
         coords.update(
             {
-                word: (axis["name"], _labels_of(values))
+                word: (axis["name"], labels_of(values))
                 for word, values in axis["values"].items()
                 if word != axis["name"]
             }
@@ -215,8 +215,8 @@ def _coordinates(
     return coords
 
 
-def _labels_of(values: list) -> np.ndarray:
-    """Values as coordinates: numbers, booleans or strings as they are, others as strings."""
+def labels_of(values: list) -> np.ndarray:
+    """Return values as a coordinate: numbers, booleans and strings, and others as strings."""
     kinds = {*map(type, values)}
     uniform = (len(kinds) < 2 and kinds <= {str, bool}) or kinds <= {int, float}
     return np.array(values if uniform else [str(untupled(value)) for value in values])

@@ -242,12 +242,22 @@ def open_store(store: str | Path) -> xr.Dataset:
 
 def newest(path: Path) -> xr.Dataset | None:
     """Return the dataset that was finished last in a store, or None if it is damaged."""
+    try:
+        return finished(path, request_of(path)["request"])
+    except InputError:
+        return None
+
+
+def request_of(path: Path) -> dict[str, Any]:
+    """Return the request of the newest dataset of a store, and what that says of itself.
+
+    Raises InputError if it is missing.
+    """
     named = _pointed(path, "newest")
     for name in [named] if named else _by_time(path, "*/"):
-        request = _read(path / "data" / f"{name}.json")
-        if request and (data := finished(path, request["request"])) is not None:
-            return data
-    return None
+        if request := _read(path / "data" / f"{name}.json"):
+            return request
+    raise InputError(f"{path} is damaged; rerun the command that wrote it")
 
 
 def _old_dataset(path: Path) -> xr.Dataset | None:

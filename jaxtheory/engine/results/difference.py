@@ -82,6 +82,8 @@ def _plain(value: Any) -> str:
     """A value in words; of a long list the first entries, the last one and the number."""
     if isinstance(value, dict) and value.keys() == {"n", "capacity"}:
         return str(value["n"])
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_plain(each)}" for name, each in value.items()) or "none"
     if isinstance(value, list):
         if len(value) > _FEW:
             few = ", ".join(map(_plain, value[:3]))

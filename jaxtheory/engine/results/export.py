@@ -11,37 +11,11 @@ import xarray as xr
 from jaxtheory.core.errors import InputError, line
 from jaxtheory.engine.results import netcdf
 from jaxtheory.engine.results.cells import cell
-from jaxtheory.engine.results.store import finished_dataset, mark_of, read_manifest
 from jaxtheory.engine.results.summary import axes_of
 from jaxtheory.system.temporary import beside, tidy
 
 _NEEDS = {"csv": None, "netcdf": "h5netcdf", "parquet": "pyarrow"}  # the package of each format
 SUFFIXES = {"csv": "csv", "netcdf": "nc", "parquet": "parquet"}
-
-
-def read_store(store: Path) -> xr.Dataset:
-    """Return the dataset of a store. Raises InputError if it is missing, incomplete or damaged."""
-    path = store.parent if store.name == "data.zarr" else store
-    if not path.is_dir():
-        raise InputError(
-            f"{store}: no such directory; give the directory of a store that a sweep wrote"
-        )
-    if not (path / "manifest.json").is_file():
-        inside = sorted(file.parent.name for file in path.glob("*/manifest.json"))
-        listed = f"; it holds the stores {', '.join(inside[:5])}" if inside else ""
-        more = f" and {len(inside) - 5} more" if len(inside) > 5 else ""
-        raise InputError(
-            f"{store} is not the store of a sweep: it has no manifest.json{listed}{more}"
-        )
-    try:
-        data = finished_dataset(path, mark_of(read_manifest(path / "manifest.json")))
-    except InputError:  # without its manifest the dataset cannot be checked
-        data = None
-    if data is None:
-        raise InputError(
-            f"{store} is incomplete or damaged; rerun the command that wrote it to complete it"
-        )
-    return data
 
 
 def require_package(kind: str) -> None:

@@ -1,12 +1,12 @@
-"""Merge finished sweeps that differ in the values of an axis or in seeds, also as a new store.
+"""Merge finished sweeps that differ in the values of axes or in seeds, also as a new store.
 
-A merged store has a manifest as if one sweep had been asked for all of it, so that everything that
-reads stores reads it, and that sweep with `store=` returns its dataset. It has no parts, and names
-the stores that it was made of by their marks.
+A merged store holds the rectangles of all of its sources, as if their folders had been copied into
+one, and the dataset of the sweep over all points and seeds.
 """
 
 import json
 import os
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,29 +14,37 @@ from typing import Any, NamedTuple
 import xarray as xr
 
 from jaxtheory.core.errors import InputError
-from jaxtheory.engine.results import archive, versions
+from jaxtheory.engine.results import datasets, versions
 from jaxtheory.engine.results.attributes import digest
 from jaxtheory.engine.results.combine import Grid, combine, different, grid_of
-from jaxtheory.engine.results.export import read_store
-from jaxtheory.engine.results.store import MERGED, manifest_checksum, mark_of, read_manifest
+from jaxtheory.engine.results.store import Store, read_manifest
 from jaxtheory.system import disk
-from jaxtheory.system.disk import synced
 from jaxtheory.system.temporary import beside, tidy
 
 _GRID = ("axes", "seeds")  # entries of a request that may differ
 
 
 class _Source(NamedTuple):
-    """A sweep to merge: its name in messages, its dataset, and the manifest of its store."""
+    """A sweep to merge: its name in messages, its dataset, and the store that it is in.
+
+    request: the request that the dataset is of. described: what the dataset says of itself.
+    """
 
     name: str
     data: xr.Dataset
-    manifest: Mapping[str, Any] | None
+    store: Store | None = None
+    request: Mapping[str, Any] = {}
+    described: Mapping[str, Any] = {}
 
-    @property
-    def request(self) -> dict[str, Any]:
-        assert self.manifest is not None
-        return dict(self.manifest["request"])
+    def environments(self) -> list[versions.Versions]:
+        """The versions under which the runs of the store were computed."""
+        if self.store is None:
+            return []
+        found = []
+        for rectangle in self.store.rectangles():
+            notes = (self.store.note(rectangle, chunk) for chunk in rectangle.chunks)
+            found += [note for note in notes if note]
+        return found
 
 
 def merge(
@@ -49,7 +57,8 @@ def merge(
 
     Stores are compared by their whole requests and by the code that computed them, datasets in
     memory by their attributes: theory, algorithm, config, steps, key, dtype and the hash of the
-    theory's code. Runs that several sweeps have must have equal numbers.
+    theory's code. Runs that several sweeps have must have equal numbers up to rounding, and those
+    of the first are taken.
 
     Args:
         sources: The datasets of sweeps, or the directories of their stores, two or more.
@@ -80,40 +89,29 @@ def merge(
     if len(given) < 2:
         raise InputError("merge: give two sweeps or more, as stores or datasets")
     target = None if to is None else _free(disk.located(to))
-    stores = [source for source in given if source.manifest is not None]
-    memory = [source for source in given if source.manifest is None]
+    stores = [source for source in given if source.store is not None]
+    memory = [source for source in given if source.store is None]
     if target is not None and memory:
         raise InputError(
             f"{memory[0].name} is not in a store; a merged store is made of stores alone"
         )
-    names, datasets = [source.name for source in given], [source.data for source in given]
-    combined = combine(datasets, names)
-    _require_known(given, grid_of(datasets))
+    names, each = [source.name for source in given], [source.data for source in given]
+    combined = combine(each, names)
+    _require_known(given, grid_of(each))
     for other in stores[1:]:
         _require_equal(stores[0], other)
-    accepted = versions.joined([source.manifest or {} for source in stores], accept_versions)
-    for text in (source.data.attrs.get("accepted_versions", "[]") for source in memory):
-        accepted += [each for each in json.loads(text) if each not in accepted]
-    combined = combined.assign_attrs(versions.attribute(versions.noted({}, accepted)))
+    combined = combined.assign_attrs(_accepted(given, accept_versions))
     if memory:
         return combined
-    request = _request(stores, grid_of(datasets))
-    if all(" " in data.attrs.get("theory_digest", "") for data in datasets):  # else of before
+    request = _request(stores, grid_of(each))
+    if all(" " in data.attrs.get("theory_digest", "") for data in each):  # else of before
         combined = combined.assign_attrs(theory_digest=digest(request["code"]))
     if target is None:
         return combined
-    first = dict(stores[0].manifest or {})
-    manifest = versions.noted(
-        {
-            **{name: first[name] for name in ("format", "keys", "versions")},
-            "request": request,
-            "plan": [],
-            MERGED: [mark_of(source.manifest or {}) for source in stores],
-        },
-        accepted,
-    )
-    _write(combined, manifest, target)
-    return archive.open_dataset(target / "data.zarr")
+    _copy(stores, target)
+    store = Store(target)
+    datasets.begin(store, request, stores[0].described)
+    return datasets.finish(store, request, combined)
 
 
 def _listed(sources: Any) -> list:
@@ -124,13 +122,36 @@ def _listed(sources: Any) -> list:
 
 
 def _source(given: Any, i: int) -> _Source:
-    """A dataset in memory, or that of a store with its manifest."""
+    """A dataset in memory, or that of a store with its request."""
     if isinstance(given, xr.Dataset):
-        return _Source(f"dataset {i + 1}", given, None)
+        return _Source(f"dataset {i + 1}", given)
     path = disk.located(given)
-    data = read_store(path)
+    data = datasets.open_store(path)
     home = path.parent if path.name == "data.zarr" else path
-    return _Source(str(given), data, read_manifest(home / "manifest.json"))
+    read_manifest(home)  # refuses a store of an earlier format
+    request = datasets.request_of(home)
+    return _Source(str(given), data, Store(home), request["request"], request["described"])
+
+
+def _accepted(given: list[_Source], accept: bool) -> dict[str, str]:
+    """The attribute with the versions of all sources. Raises InputError if they may not differ."""
+    stored = [(source.name, each) for source in given for each in source.environments()]
+    for name, each in stored:
+        if each != stored[0][1] and not accept:
+            first = stored[0][1]
+            keys = [key for key in {**first, **each} if first.get(key) != each.get(key)]
+            changes = " and ".join(
+                ", ".join(f"{k} {of.get(k)}" for k in keys) for of in (first, each)
+            )
+            raise InputError(
+                f"{name}: the sweeps were begun under {changes}, which may compute other bits; "
+                "accept that with --accept-versions (accept_versions=True), and the dataset "
+                "records it"
+            )
+    every = [each for _, each in stored]
+    for source in given:
+        every += json.loads(source.data.attrs.get(versions.ACCEPTED, "[]"))
+    return versions.attribute(every)
 
 
 def _free(target: Path) -> Path:
@@ -155,9 +176,9 @@ def _refusal(target: Path, error: OSError) -> InputError:
 def _require_known(given: list[_Source], grid: Grid) -> None:
     """Raise InputError if the attributes of a dataset in memory do not tell what it is of."""
     for source in given:
-        if source.manifest is None and "key" not in source.data.attrs:
-            raise InputError(f"{source.name} does not tell its key; merge stores instead")
-    if "algorithm" in grid.dims and any(source.manifest is None for source in given):
+        if source.store is None and "key" not in source.data.attrs:
+            raise InputError(f'{source.name} has no attribute "key"; merge the stores instead')
+    if "algorithm" in grid.dims and any(source.store is None for source in given):
         own = [source.data.attrs.get("theory_digest") for source in given]
         if len(set(own)) > 1:
             raise InputError(
@@ -214,23 +235,30 @@ def _request(stores: list[_Source], grid: Grid) -> dict[str, Any]:
     return {**requests[0], "axes": merged, "seeds": seeds, "code": code}
 
 
-def _write(dataset: xr.Dataset, manifest: dict[str, Any], target: Path) -> None:
-    """Write a store under a temporary name, and rename it when it is whole."""
-    whole = {**manifest, "digest": manifest_checksum(manifest)}
+def _copy(stores: list[_Source], target: Path) -> None:
+    """Make a store of the rectangles of several; the first ones come first."""
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         tidy(target.parent)
         with beside(target.absolute()) as temporary:
-            (temporary / "parts").mkdir(parents=True)
-            archive.write_zarr(dataset, temporary / "data.zarr")
-            sums = archive.summed(temporary / "data.zarr", mark_of(manifest))
-            if lost := archive.lacking(dataset, temporary / "data.zarr"):
-                raise InputError(
-                    f"{target}: {', '.join(lost)} changed on disk while it was written; rerun the "
-                    "same command"
-                )
-            synced(temporary / "data.sum", sums.encode())
-            synced(temporary / "manifest.json", json.dumps(whole, indent=1).encode())
+            temporary.mkdir()
+            for source in stores:
+                assert source.store is not None
+                merge_into(Store(temporary), source.store)
             os.rename(temporary, target)
     except OSError as error:
         raise _refusal(target, error) from None
+
+
+def merge_into(store: Store, other: Store) -> None:
+    """Copy the rectangles of another store that a store lacks, with their parts and states."""
+    store.begin(read_manifest(other.path)["runs"])
+    for rectangle in other.rectangles():
+        store.add(rectangle.content)
+        for chunk in rectangle.chunks:
+            for kind in ("part", "state"):
+                source, copy = (each.file(rectangle, chunk, kind) for each in (other, store))
+                if source.is_file() and not copy.exists():
+                    with beside(copy) as temporary:
+                        shutil.copy2(source, temporary)
+                        os.replace(temporary, copy)

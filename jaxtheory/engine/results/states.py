@@ -182,8 +182,12 @@ class Before:
             if name.startswith("metric/"):
                 array[gone] = np.nan
         at = np.searchsorted(self._records, request.schedule.records)
+        which = request.schedule.which
         for name in [name for name in stored if name.startswith("metric/")]:
-            stored[name] = self._blank(name, stored[name][:, at])
+            if which is not None and name.partition("/")[2] not in which:
+                del stored[name]
+            else:
+                stored[name] = self._blank(name, stored[name][:, at])
         return part._replace(values={**part.values, **stored})
 
     def _blank(self, name: str, values: np.ndarray) -> np.ndarray:

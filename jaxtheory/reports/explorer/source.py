@@ -5,8 +5,9 @@ from pathlib import Path
 import xarray as xr
 
 from jaxtheory.core.errors import InputError, line
-from jaxtheory.engine.results.store import finished_dataset, mark_of, read_manifest
-from jaxtheory.engine.results.unfinished import Unfinished
+from jaxtheory.engine.results import datasets
+from jaxtheory.engine.results.store import read_manifest
+from jaxtheory.engine.results.view import partial_view
 from jaxtheory.reports.explorer.content import Sweep, whole_sweep
 
 MANIFEST = "manifest.json"
@@ -41,7 +42,6 @@ class Source:
 
     def __init__(self, path: Path):
         self.path = path
-        self._unfinished: Unfinished | None = None
         self._seen: object = None
 
     def reset(self) -> None:
@@ -68,27 +68,31 @@ class Source:
             raise InputError(f"{self.path} is damaged ({line(error)})") from None
 
     def _read(self) -> Sweep | None:
-        if (data := self._dataset()) is not None:
-            self._seen, self._unfinished = "whole", None
-            return whole_sweep(self.path.name, data)
-        parts = self.path / "parts"
-        if (self.path / "data.zarr").exists() and not any(parts.glob("*.part")):
-            raise InputError(
-                f"{self.path} is damaged; rerun the command that wrote it to compute it again"
-            )
-        if self._unfinished is None:
-            self._unfinished = Unfinished(self.path)
-        arrived = self._unfinished.update()
-        if self._seen is not None and not arrived:
-            return None
-        self._seen = "parts"
-        return Sweep(self.path.name, *self._unfinished.progress())
-
-    def _dataset(self) -> xr.Dataset | None:
-        """The finished dataset, or None. Raises InputError if the manifest cannot be read."""
         try:
-            mark = mark_of(read_manifest(self.path / MANIFEST))
+            read_manifest(self.path)
         except InputError as error:
-            why = str(error).partition(";")[0]
-            raise InputError(f"{why}; rerun the command that wrote the store") from None
-        return finished_dataset(self.path, mark) if (self.path / "data.sum").exists() else None
+            if (data := _of_earlier_format(self.path)) is None:
+                why = str(error).partition(";")[0]
+                raise InputError(f"{why}; rerun the command that wrote the store") from None
+        else:
+            if (request := datasets.begun(self.path)) is None:
+                raise InputError(
+                    f"{self.path} is damaged; rerun the command that wrote it to compute it again"
+                )
+            data = datasets.finished(self.path, request["request"])
+        if data is not None:
+            self._seen = "whole"
+            return whole_sweep(self.path.name, data)
+        view = partial_view(self.path, request)
+        if self._seen == view.finished:
+            return None
+        self._seen = view.finished
+        return Sweep(self.path.name, *view)
+
+
+def _of_earlier_format(path: Path) -> xr.Dataset | None:
+    """The dataset of a store of an earlier format, or None."""
+    try:
+        return datasets.open_store(path)
+    except InputError:
+        return None
