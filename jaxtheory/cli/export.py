@@ -114,11 +114,11 @@ class Export:
     """File to write; by default STORE/data.csv, .nc or .parquet."""
 
     def __call__(self) -> int:
-        from jaxtheory.engine.results import export
+        from jaxtheory.engine.results import datasets, export
 
         export.require_package(self.format)
         store = disk.located(self.store)
-        data = jaxtheory.open_store(store)
+        data = datasets.open_store(store)
         folder = store.parent if store.name == "data.zarr" else store
         file = disk.located(self.to or folder / f"data.{export.SUFFIXES[self.format]}")
         export.write_file(data, self.format, file)

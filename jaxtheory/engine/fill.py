@@ -81,13 +81,14 @@ def fill(
             datasets.includes(store.path, identified) or not os.access(store.path, os.W_OK)
         ):
             return _Assembly(request, identified, described, covering).read(store)
+    show = listener(way.progress, request.theory.name)
     store.begin(runs)
     store.require(runs, identified)  # another process may have been faster
     with store.decision():
         covering = extend(store, request, identified, way.accept_versions)
         datasets.begin(store, identified, described._asdict())
     assembly = _Assembly(request, identified, described, covering)
-    if not _compute(store, request, covering, way):
+    if not _compute(store, request, covering, way, show):
         return assembly.read(store, partial=True)
     with store.scratch() as allocate:
         return datasets.finish(store, identified, assembly.read(store, allocate))
@@ -99,12 +100,11 @@ def _is_complete(store: Store, covering: Cover) -> bool:
     return whole and all(is_finished(store, piece) for piece in covering.pieces)
 
 
-def _compute(store: Store, request: Request, covering: Cover, way: Way) -> bool:
+def _compute(store: Store, request: Request, covering: Cover, way: Way, show: Any) -> bool:
     """Compute what is missing of the pieces; False if others compute the rest of it."""
     pieces = [piece for piece in covering.pieces if piece.plan is not None]
     todo = [missing(store, piece) for piece in pieces]
     every = [chunk for piece in pieces if piece.plan for chunk in piece.plan.chunks]
-    show = listener(way.progress, request.theory.name)
     if not any(todo):
         return True
     meter = Meter(show, request.points.total, every, [chunk for each in todo for chunk in each])

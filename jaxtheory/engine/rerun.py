@@ -79,7 +79,8 @@ def rerun(store: str | Path, theory: Any = None, **where: Any) -> Rerun:
     run = select(data, theory, where)
     found = Store(folder)
     for rectangle in found.rectangles():
-        if not _has(rectangle, data, run):
+        at = _place(rectangle, data, run)
+        if at is None:
             continue
         request = request_of(rectangle.content, run.theory)
         stored = as_json(identity(request))
@@ -88,13 +89,14 @@ def rerun(store: str | Path, theory: Any = None, **where: Any) -> Rerun:
                 folder, (rectangle.content["runs"], rectangle.content), (runs_of(stored), stored)
             )
         with traces.under(request.code):
-            return _again(request, rectangle, data, run)
+            return _again(request, rectangle, at, data, run)
     raise InputError(f"{folder} has no part of this run; run the same sweep again")
 
 
-def _again(request: Request, rectangle: Rectangle, data: xr.Dataset, run: StoredRun) -> Rerun:
+def _again(
+    request: Request, rectangle: Rectangle, at: dict[str, int], data: xr.Dataset, run: StoredRun
+) -> Rerun:
     """Run a run of a rectangle again, and compare it."""
-    at = _place(rectangle, data, run)
     chunk = _chunk_of(request, rectangle.content["plan"], at)
     values = _of_run(request, run_chunk(request, chunk), at)
     values = {name: value for name, value in values.items() if name in data}
@@ -107,20 +109,13 @@ def _again(request: Request, rectangle: Rectangle, data: xr.Dataset, run: Stored
     return Rerun(run, values, same, differs, _python(request, run))
 
 
-def _has(rectangle: Rectangle, data: xr.Dataset, run: StoredRun) -> bool:
-    """True if a rectangle has a run with the outputs of a dataset."""
-    content = rectangle.content
-    if content["record"] != data["step"].values.tolist():
-        return False
-    return "steps" in data.dims or (
-        content["steps"] == data.attrs["steps"] and (_place(rectangle, data, run) is not None)
-    )
-
-
 def _place(rectangle: Rectangle, data: xr.Dataset, run: StoredRun) -> dict[str, int] | None:
-    """The index of a run on each dimension of a rectangle, None if it is not there."""
-    at = {}
-    for axis in rectangle.content["axes"]:
+    """The index of a run on each dimension of a rectangle, None if its outputs are not there."""
+    content, at = rectangle.content, {}
+    other_steps = "steps" not in data.dims and content["steps"] != data.attrs["steps"]
+    if other_steps or content["record"] != data["step"].values.tolist():
+        return None
+    for axis in content["axes"]:
         name = axis["name"]
         if name not in run.at:
             return None
@@ -129,9 +124,9 @@ def _place(rectangle: Rectangle, data: xr.Dataset, run: StoredRun) -> dict[str, 
         if wanted not in labels:
             return None
         at[name] = labels.index(wanted)
-    if run.seed not in rectangle.content["seeds"]:
+    if run.seed not in content["seeds"]:
         return None
-    return {**at, "seed": rectangle.content["seeds"].index(run.seed)}
+    return {**at, "seed": content["seeds"].index(run.seed)}
 
 
 def request_of(content: Mapping[str, Any], theory: Theory) -> Request:

@@ -7,6 +7,7 @@ import webbrowser
 from pathlib import Path
 
 import pytest
+from helpers.stores import lose_dataset
 from helpers.worked_example import EXAMPLE
 
 from jaxtheory.cli.main import main
@@ -45,7 +46,7 @@ def test_watching_a_finished_store_ends_at_once(store, capsys):
 
 
 def test_an_interrupted_watch_exits_with_130(store, capsys, monkeypatch):
-    shutil.rmtree(store / "data.zarr")
+    lose_dataset(store)
 
     def interrupt(seconds):
         raise KeyboardInterrupt

@@ -135,7 +135,7 @@ def test_a_stored_result_is_returned_and_that_of_another_search_refused(tmp_path
         {"several": "first"},
         {"law": lambda problem, config: 3 / problem.curvature},
     ):
-        with pytest.raises(InputError, match="holds the results of another request"):
+        with pytest.raises(InputError, match="holds other runs"):
             search(**{"law": law, "store": tmp_path / "s"} | other)
 
 

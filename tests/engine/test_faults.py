@@ -23,6 +23,7 @@ import pytest
 import xarray as xr
 from helpers.forks import Child, forks
 from helpers.machine import in_words, machine
+from helpers.stores import lose_dataset
 from helpers.worked_example import EXAMPLE, THEORY, Config
 
 from jaxtheory import InputError, sweep
@@ -166,7 +167,7 @@ def test_killed(forked, whole, outcome):
         for words, span in (*moments, *moments[:2]):
             code = 0
             while code != -9:  # until it is hit before its end
-                shutil.rmtree(store / "data.zarr", ignore_errors=True)
+                lose_dataset(store)
                 child = forked.start(command(store, SAYS))
                 if words:
                     until(child, *words)
@@ -280,7 +281,7 @@ def test_a_read_only_directory(forked, whole, outcome):
     done, half = place / "done", place / "half"
     shutil.copytree(forked.folder / "whole", done)
     shutil.copytree(done, half)
-    shutil.rmtree(half / "data.zarr")
+    lose_dataset(half)
     flip(next((half / "parts").iterdir()), 99)
     for folder in (place, half, half / "parts", done, done / "parts", done / "data.zarr"):
         folder.chmod(0o500)
@@ -392,7 +393,7 @@ def test_foreign_results(tmp_path, outcome):
         lambda: shutil.copytree(other / "data.zarr", run / "data.zarr"),
     )
     for fault in faults:
-        shutil.rmtree(run / "data.zarr")
+        lose_dataset(run)
         fault()
         shutil.copy(other / "data.sum", run / "data.sum")
         assert sweep(THEORY, Config(dimension=3), store=run, **SMALL).identical(first[0])
@@ -453,7 +454,7 @@ def test_files_that_are_not_files(forked, whole, outcome):
             (store / place).unlink()
             make(store / place)
             if place == part:
-                shutil.rmtree(store / "data.zarr")
+                lose_dataset(store)
             code, said = forked.run(command(store))
             if place == "manifest.json":
                 one_line(code, said, "Not a regular file")

@@ -77,7 +77,7 @@ def test_the_keywords_of_a_sweep_are_written_once_more_where_it_is_planned_and_r
     """Three written-out lists, one meaning: order, defaults and types agree."""
     of = {verb: inspect.signature(verb).parameters for verb in (sweep, plan, read)}
     both = [name for name in of[sweep] if name in of[plan]]
-    assert set(of[sweep]) - set(both) == {"execute", "progress", "accept_versions"}
+    assert set(of[sweep]) - set(both) == {"execute", "progress", "accept_versions", "wait"}
     assert set(of[plan]) - set(both) == {"compile"}
     assert [name for name in of[plan] if name in both] == both
     assert both[:-1] == [*of[read]] and both[-1] == "store"

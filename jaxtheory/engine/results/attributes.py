@@ -66,6 +66,8 @@ def summarized(dataset: xr.Dataset) -> xr.Dataset:
     attributes at once if there are fewer than ten.
     """
     swept = "diverged_at" in dataset
+    if not swept and "boundary" not in dataset:
+        return dataset  # no run is finished
     lacking = dataset["diverged_at"] >= 0 if swept else dataset["boundary"].isnull()
     runs, seeds = lacking.size, lacking.sizes.get("seed", 1)
     points, lost = runs // max(seeds, 1), int(lacking.sum())

@@ -75,6 +75,8 @@ def _entry(name: str, value: Any) -> str:
 
 
 def _sentence(name: str, stored: str, requested: str) -> str:
+    if stored == requested:  # the one is on an axis
+        return f"{name}, which is on an axis of one of them only"
     return f"{name}: stored {stored}; requested {requested}"
 
 

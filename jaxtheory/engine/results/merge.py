@@ -40,7 +40,7 @@ class _Source(NamedTuple):
         """The versions under which the runs of the store were computed."""
         if self.store is None:
             return []
-        found = []
+        found = list[versions.Versions]()
         for rectangle in self.store.rectangles():
             notes = (self.store.note(rectangle, chunk) for chunk in rectangle.chunks)
             found += [note for note in notes if note]
@@ -108,10 +108,8 @@ def merge(
         combined = combined.assign_attrs(theory_digest=digest(request["code"]))
     if target is None:
         return combined
-    _copy(stores, target)
-    store = Store(target)
-    datasets.begin(store, request, stores[0].described)
-    return datasets.finish(store, request, combined)
+    _write(stores, target, request, combined)
+    return datasets.open_store(target)
 
 
 def _listed(sources: Any) -> list:
@@ -148,10 +146,12 @@ def _accepted(given: list[_Source], accept: bool) -> dict[str, str]:
                 "accept that with --accept-versions (accept_versions=True), and the dataset "
                 "records it"
             )
-    every = [each for _, each in stored]
-    for source in given:
-        every += json.loads(source.data.attrs.get(versions.ACCEPTED, "[]"))
-    return versions.attribute(every)
+    accepted = list[Any]()
+    attributes = [versions.attribute(each for _, each in stored)]
+    for attrs in [*attributes, *(source.data.attrs for source in given)]:
+        listed = json.loads(attrs.get(versions.ACCEPTED, "[]"))
+        accepted += [each for each in listed if each not in accepted]
+    return {versions.ACCEPTED: json.dumps(accepted, sort_keys=True)} if accepted else {}
 
 
 def _free(target: Path) -> Path:
@@ -235,8 +235,12 @@ def _request(stores: list[_Source], grid: Grid) -> dict[str, Any]:
     return {**requests[0], "axes": merged, "seeds": seeds, "code": code}
 
 
-def _copy(stores: list[_Source], target: Path) -> None:
-    """Make a store of the rectangles of several; the first ones come first."""
+def _write(
+    stores: list[_Source], target: Path, request: Mapping[str, Any], data: xr.Dataset
+) -> None:
+    """Make a store of the rectangles of several, of which those of the first come first, and of
+    the dataset of a request for all of them.
+    """
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         tidy(target.parent)
@@ -245,9 +249,15 @@ def _copy(stores: list[_Source], target: Path) -> None:
             for source in stores:
                 assert source.store is not None
                 merge_into(Store(temporary), source.store)
+            datasets.begin(Store(temporary), request, stores[0].described)
+            datasets.finish(Store(temporary), request, data)
             os.rename(temporary, target)
     except OSError as error:
         raise _refusal(target, error) from None
+    except InputError as error:
+        if isinstance(error.__context__, OSError):
+            raise _refusal(target, error.__context__) from None
+        raise
 
 
 def merge_into(store: Store, other: Store) -> None:

@@ -80,16 +80,13 @@ def check_content(content: Any) -> None:
 def runs_of(identity: Mapping[str, Any]) -> dict[str, Any]:
     """Return what decides the numbers of a run in the identity of a request.
 
-    It has the names of the axes and not their values, nor the base values of swept fields. With a
-    stop rule it has the recorded steps, at which the rule is evaluated.
+    It has the names of the axes and not their values, nor the base values of swept fields.
     """
     swept = {word for axis in identity["axes"] for word in axis["values"]}
     runs = {n: v for n, v in identity.items() if n not in (*_GRID, *_OUTPUTS, "steps", "config")}
     runs["config"] = {n: v for n, v in identity["config"].items() if n not in swept}
     runs["axes"] = [{"name": a["name"], "fields": sorted(a["values"])} for a in identity["axes"]]
     runs["algorithm"] = None if "algorithm" in swept else identity["algorithm"]
-    if identity["stop"] is not None:
-        runs["record"] = [identity["record"], identity["metrics"]]
     return runs
 
 

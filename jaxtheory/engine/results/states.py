@@ -54,7 +54,7 @@ class _Entry(NamedTuple):
     """The arrays of a file, and the index of a run in them."""
 
     arrays: Mapping[str, np.ndarray]
-    index: int
+    place: int
 
 
 class Before:
@@ -88,10 +88,10 @@ class Before:
         names = [n for n in entries[0].arrays if n not in ("point", "place", "run")]
         arrays = {}
         for name in names:
-            first = entries[0].arrays[name][entries[0].index]
+            first = entries[0].arrays[name][entries[0].place]
             whole = np.broadcast_to(first, (*shape, *first.shape)).copy()
             for k, entry in enumerate(entries):
-                value = entry.arrays[name][entry.index]
+                value = entry.arrays[name][entry.place]
                 if value.shape != first.shape:
                     return None
                 whole[tuple(axis[k] for axis in lanes_of[:3])] = value
@@ -137,7 +137,7 @@ class Before:
                     shape = (len(part.point), len(records), *stored.shape[1:])
                     values[name] = np.full(shape, np.nan, stored.dtype)
                 inner = tuple(map(min, stored.shape[1:], values[name].shape[2:]))
-                cut = tuple(map(slice, inner))
+                cut: Any = tuple(slice(n) for n in inner)
                 values[name][(k, early[columns], *cut)] = stored[(at[columns], *cut)]
         return part._replace(values=values)
 
@@ -155,7 +155,7 @@ class Before:
             if found is None:
                 return None
             stored = {
-                n: np.stack([entry.arrays[n][entry.index] for entry in found])
+                n: np.stack([entry.arrays[n][entry.place] for entry in found])
                 for n in found[0].arrays
                 if n not in ("point", "place")
             }
@@ -182,9 +182,9 @@ class Before:
             if name.startswith("metric/"):
                 array[gone] = np.nan
         at = np.searchsorted(self._records, request.schedule.records)
-        which = request.schedule.which
+        recorded = request.schedule.which
         for name in [name for name in stored if name.startswith("metric/")]:
-            if which is not None and name.partition("/")[2] not in which:
+            if recorded is not None and name.partition("/")[2] not in recorded:
                 del stored[name]
             else:
                 stored[name] = self._blank(name, stored[name][:, at])
@@ -292,7 +292,8 @@ def observable(content: Mapping[str, Any], request: Request, identity: Mapping[s
 def continues(content: Mapping[str, Any], request: Request, identity: Mapping[str, Any]) -> bool:
     """True if the runs of a request can go on from those of a rectangle.
 
-    All that is recorded up to the last step of the rectangle was recorded in it.
+    All that is recorded up to the last step of the rectangle was recorded in it. With a stop rule,
+    which reads what is recorded, nothing else was.
     """
     done = content["steps"]
     if done >= identity["steps"] or any("steps" in axis.values for axis in request.axes):
@@ -301,6 +302,8 @@ def continues(content: Mapping[str, Any], request: Request, identity: Mapping[st
         return False
     early = [t for t in identity["record"] if t <= done]
     stored, wanted = content["metrics"], identity["metrics"]
+    if identity["stop"] is not None and (early != content["record"] or stored != wanted):
+        return False
     if stored is None and wanted is None:
         return {*early} <= {*content["record"]}
     if stored is None:

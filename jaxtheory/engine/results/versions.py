@@ -61,4 +61,4 @@ def attribute(stored: Iterable[Versions]) -> dict[str, str]:
     for versions in stored:
         if versions and versions not in distinct:
             distinct.append(versions)
-    return {ACCEPTED: json.dumps(distinct[1:])} if len(distinct) > 1 else {}
+    return {ACCEPTED: json.dumps(distinct[1:], sort_keys=True)} if len(distinct) > 1 else {}

@@ -71,23 +71,29 @@ class Source:
         try:
             read_manifest(self.path)
         except InputError as error:
-            if (data := _of_earlier_format(self.path)) is None:
+            if (old := _of_earlier_format(self.path)) is None:
                 why = str(error).partition(";")[0]
                 raise InputError(f"{why}; rerun the command that wrote the store") from None
-        else:
-            if (request := datasets.begun(self.path)) is None:
-                raise InputError(
-                    f"{self.path} is damaged; rerun the command that wrote it to compute it again"
-                )
-            data = datasets.finished(self.path, request["request"])
-        if data is not None:
-            self._seen = "whole"
-            return whole_sweep(self.path.name, data)
-        view = partial_view(self.path, request)
-        if self._seen == view.finished:
+            return self._whole(old)
+        if (request := datasets.begun(self.path)) is None:
+            raise InputError(
+                f"{self.path} is damaged; rerun the command that wrote it to compute it again"
+            )
+        if (data := datasets.finished(self.path, request["request"])) is not None:
+            return self._whole(data)
+        arrived = len(list((self.path / "parts").glob("*.part")))
+        if self._seen == arrived:
             return None
-        self._seen = view.finished
-        return Sweep(self.path.name, *view)
+        if not arrived and (self.path / "data" / "newest").exists():
+            raise InputError(
+                f"{self.path} is damaged; rerun the command that wrote it to compute it again"
+            )
+        self._seen = arrived
+        return Sweep(self.path.name, *partial_view(self.path, request))
+
+    def _whole(self, data: xr.Dataset) -> Sweep:
+        self._seen = "whole"
+        return whole_sweep(self.path.name, data)
 
 
 def _of_earlier_format(path: Path) -> xr.Dataset | None:

@@ -12,6 +12,7 @@ from helpers.worked_example import THEORY, Config
 
 from jaxtheory import plan, sweep
 from jaxtheory.engine.execution import local
+from jaxtheory.engine.planning import lay_out
 from jaxtheory.engine.planning.lay_out import plan_request
 from jaxtheory.engine.records import Chunk
 from jaxtheory.engine.request.request import read
@@ -125,7 +126,7 @@ def test_a_row_of_many_runs_is_cut_and_every_cut_gives_the_same_bits(monkeypatch
         "dtype": "float64",
     }
     whole = sweep(THEORY, Config(), **options)
-    monkeypatch.setattr(local, "CHUNK_SECONDS", 1e-9)  # a slot at a time
+    monkeypatch.setattr(lay_out, "_CHUNK_SECONDS", 1e-9)  # a slot at a time
     assert sweep(THEORY, Config(), **options).identical(whole)
 
 

@@ -11,6 +11,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from helpers.stores import lose_dataset
 
 from jaxtheory.engine.request import jaxprs
 from jaxtheory.engine.results import computing
@@ -200,7 +201,7 @@ def test_a_worker_and_a_resume_with_an_edit_are_refused(tmp_path):
         assert said(begun(place, PACK, "unpack"), packed).startswith(answer)
     store = tmp_path / "store"
     assert said(begun(one, PACK, store)) == "swept\n"
-    shutil.rmtree(store / "data.zarr")
+    lose_dataset(store)
     for part in (store / "parts").glob("*.part"):
         part.unlink()
     assert "the code of random_walk has changed since (engine)" in said(begun(other, PACK, store))

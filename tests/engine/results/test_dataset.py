@@ -6,7 +6,7 @@ from helpers.worked_example import THEORY, Config
 
 from jaxtheory import InputError, sweep
 from jaxtheory.engine.request.request import read
-from jaxtheory.engine.results.dataset import _coordinates, describe
+from jaxtheory.engine.results.dataset import _coordinates, describe, grid_of
 
 MILLIONS = 2_000_000
 RATES = np.linspace(0.01, 0.5, MILLIONS)
@@ -22,7 +22,7 @@ def test_labels_are_made_once_where_they_read_no_number():
     theory = THEORY._replace(coords=coords, dims={"weights": ("i",)})
     request = read(theory, Config(dimension=3), vary={"eta": RATES}, steps=1)
     asked.clear()
-    found = _coordinates(request, {"i": 3}, describe(request, {"problem": ""}).labels)
+    found = _coordinates(grid_of(request), {"i": 3}, describe(request, {"problem": ""}).labels)
     assert found["i"] == ["w0", "w1", "w2"] and len(asked) == 3
     assert found["learning_rate"].shape == (MILLIONS,)
 
@@ -36,7 +36,7 @@ def test_labels_that_read_a_number_are_asked_at_every_value():
         theory = THEORY._replace(coords=lambda c, label=label: {"i": label(c)})
         request = read(THEORY, Config(dimension=3), vary={"noise": [0.1, 0.2]}, steps=1)
         labels = describe(request._replace(theory=theory), {"problem": ""}).labels
-        assert "i" not in _coordinates(request, {"i": 3}, labels)
+        assert "i" not in _coordinates(grid_of(request), {"i": 3}, labels)
 
 
 def test_labels_that_fail_at_a_later_point_are_refused_before_training():

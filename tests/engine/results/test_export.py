@@ -12,7 +12,7 @@ import pytest
 import xarray as xr
 from helpers.worked_example import THEORY, Config
 
-from jaxtheory import sweep
+from jaxtheory import open_store, sweep
 from jaxtheory.cli.main import main
 from jaxtheory.engine.results import export
 from jaxtheory.system import disk
@@ -53,7 +53,7 @@ raise SystemExit(main(["export", sys.argv[2], "--format", sys.argv[3]]))
 @pytest.mark.parametrize("to", ["netcdf", "csv", "parquet"])
 def test_a_disk_that_is_full(to: str, run: Path) -> None:
     """Without an open file of its own the process would end in a segmentation fault."""
-    export.write_file(export.read_store(run), to, run.parent / "whole")
+    export.write_file(open_store(run), to, run.parent / "whole")
     size = (run.parent / "whole").stat().st_size
     for room in (size // 3, size - 1) if to == "netcdf" else (size // 3,):
         ended = subprocess.run(

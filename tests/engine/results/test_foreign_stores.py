@@ -11,12 +11,13 @@ from pathlib import Path
 import numcodecs.pickles
 import pytest
 import xarray as xr
+from helpers.stores import dataset_folder, lose_dataset, parts
 from helpers.worked_example import THEORY, Config
 
-from jaxtheory import InputError, sweep
+from jaxtheory import InputError, merge, open_store, sweep
 from jaxtheory.cli.main import main
 from jaxtheory.engine.execution import task
-from jaxtheory.engine.results import archive, export, store
+from jaxtheory.engine.results import archive, datasets
 
 OPTIONS = {"vary": {"d": [2, 3]}, "seeds": 2, "steps": 3, "dtype": "float64", "buckets": "exact"}
 pytestmark = pytest.mark.timeout(300)
@@ -48,14 +49,6 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> list:
     return calls
 
 
-def parts(run: Path) -> list[Path]:
-    return sorted((run / "parts").glob("*.part"))
-
-
-def unfinished(run: Path) -> None:
-    shutil.rmtree(run / "data.zarr")
-
-
 # names
 
 
@@ -67,7 +60,7 @@ def test_names_that_libraries_take_for_addresses(
     (tmp_path / "exp").mkdir()
     (tmp_path / "exp" / "years of work").write_text("keep")
     shutil.copytree(made[0][0], name)
-    unfinished(Path(name))
+    lose_dataset(Path(name))
     assert swept(name).identical(made[0][1]) and swept(name).identical(made[0][1])
     assert (tmp_path / name / "data.zarr" / "zarr.json").is_file()
     assert (tmp_path / "exp" / "years of work").read_text() == "keep"
@@ -85,35 +78,46 @@ def test_names_that_libraries_take_for_addresses(
 
 
 def test_a_part_of_another_store_is_not_taken(made: dict, run: Path, trained: list) -> None:
-    unfinished(run)
-    shutil.copy(parts(made[1][0])[0], parts(run)[0])
+    lose_dataset(run)
+    for one, other in zip(parts(run), parts(made[1][0]), strict=True):
+        shutil.copy(other, run / "parts" / other.name)  # beside it
+        if one == parts(run)[0]:
+            shutil.copy(other, one)
     assert swept(run).identical(made[0][1]) and len(trained) == 1
 
 
 def test_a_part_under_the_name_of_another_is_healed(made: dict, run: Path, trained: list) -> None:
-    unfinished(run)
+    lose_dataset(run)
     first, second, *_ = parts(run)
     shutil.copy(first, second)
     assert swept(run).identical(made[0][1]) and len(trained) == 1
 
 
 def test_a_dataset_of_another_store_is_not_taken(made: dict, run: Path, trained: list) -> None:
-    unfinished(run)
-    shutil.copytree(made[1][0] / "data.zarr", run / "data.zarr")
-    shutil.copy(made[1][0] / "data.sum", run / "data.sum")
+    target = dataset_folder(run)
+    shutil.rmtree(target)
+    shutil.copytree(dataset_folder(made[1][0]), target)
     with pytest.raises(InputError, match="incomplete or damaged"):
-        export.read_store(run)
+        open_store(run)
     assert swept(run).identical(made[0][1]) and not trained
-    assert export.read_store(run).identical(made[0][1])
+    assert open_store(run).identical(made[0][1])
 
 
-def test_an_older_format_is_refused_in_one_line(run: Path) -> None:
-    file = run / "manifest.json"
-    manifest = json.loads(file.read_text()) | {"format": store._FORMAT - 1}
-    del manifest["digest"]
-    file.write_text(json.dumps(manifest | {"digest": store.manifest_checksum(manifest)}))
-    with pytest.raises(InputError, match=r"^.*written by another version of jaxtheory[^\n]*$"):
-        swept(run)
+def test_a_store_of_the_format_before_is_read_and_refused_in_one_line(
+    made: dict, run: Path, capsys: pytest.CaptureFixture
+) -> None:
+    data = made[0][1]
+    old = run.parent / "old"
+    shutil.copytree(dataset_folder(run), old)
+    content = {"format": 3, "request": {}, "plan": [], "keys": "", "versions": {}}
+    (old / "data.sum").write_text(archive.summed(old / "data.zarr", datasets.mark_of(content)))
+    (old / "manifest.json").write_text(json.dumps({**content, "digest": "x"}))
+    assert open_store(old).identical(data)
+    assert main(["export", str(old), "--format", "csv"]) == 0
+    with pytest.raises(InputError, match=r"^.*another version .*open_store[^\n]*$"):
+        swept(old)
+    with pytest.raises(InputError, match=r"another version"):
+        merge([old, run])
 
 
 COPIES = (
@@ -133,7 +137,7 @@ COPIES = (
 def test_copies_that_other_programs_make_are_left_alone(
     made: dict, run: Path, trained: list
 ) -> None:
-    unfinished(run)
+    lose_dataset(run)
     first = parts(run)[0]
     copies = [first.with_name(f"{name.format(first.stem)}.part") for name in COPIES]
     for copy in copies:
@@ -153,7 +157,7 @@ def remove(path: Path) -> None:
 def test_what_vanishes_while_it_is_written_is_not_published(
     what: str, made: dict, run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    unfinished(run)
+    lose_dataset(run)
     written = archive.write_zarr
 
     def robbed(dataset: xr.Dataset, target: Path) -> None:
@@ -164,7 +168,7 @@ def test_what_vanishes_while_it_is_written_is_not_published(
         patched.setattr(archive, "write_zarr", robbed)
         with pytest.raises(InputError, match=r"^store [^\n]*$"):
             swept(run)
-    assert not (run / "data.zarr").exists() and not list(run.glob(".tmp-*"))
+    assert not (run / "data.zarr").exists() and not list(run.rglob(".tmp-*"))
     assert swept(run).identical(made[0][1])
 
 
@@ -181,7 +185,7 @@ class Payload:
 
 def crafted(run: Path, mark: Path, consolidated: bool) -> None:
     """A data.zarr of Zarr's second format with a pickle, or a third with a second inside."""
-    target = run / "data.zarr"
+    target = dataset_folder(run) / "data.zarr"
     shutil.rmtree(target)
     (target / "x").mkdir(parents=True)
     array = {
@@ -209,8 +213,8 @@ def crafted(run: Path, mark: Path, consolidated: bool) -> None:
         (target / "zarr.json").write_text(json.dumps(group))
     else:
         (target / ".zgroup").write_text('{"zarr_format": 2}')
-    of = store.mark_of(store.read_manifest(run / "manifest.json"))
-    (run / "data.sum").write_text(archive.summed(target, of))
+    of = datasets.mark_of(datasets.request_of(run)["request"])
+    (target.parent / "data.sum").write_text(archive.summed(target, of))
 
 
 @pytest.mark.parametrize("consolidated", [False, True])
@@ -223,23 +227,24 @@ def test_no_pickle_is_run(
     mark = tmp_path / "ran"
     crafted(run, mark, consolidated)
     with pytest.raises(Exception):  # noqa: B017  (what Zarr makes of what the pickle gave)
-        xr.open_zarr(str(run / "data.zarr"), consolidated=consolidated).load()
+        xr.open_zarr(str(dataset_folder(run) / "data.zarr"), consolidated=consolidated).load()
     assert mark.exists()  # so that the store is one that runs it
     mark.unlink()
     with pytest.raises(InputError, match="incomplete or damaged"):
-        export.read_store(run)
+        open_store(run)
     assert swept(run).identical(made[0][1]) and not mark.exists()
 
 
 def test_an_array_that_declares_more_than_is_there_is_not_read(made: dict, run: Path) -> None:
-    file = run / "data.zarr" / "loss" / "zarr.json"
+    target = dataset_folder(run) / "data.zarr"
+    file = target / "loss" / "zarr.json"
     text = json.loads(file.read_text())
     text["shape"][0] = 10**12
     file.write_text(json.dumps(text))
-    of = store.mark_of(store.read_manifest(run / "manifest.json"))
-    (run / "data.sum").write_text(archive.summed(run / "data.zarr", of))
+    of = datasets.mark_of(datasets.request_of(run)["request"])
+    (target.parent / "data.sum").write_text(archive.summed(target, of))
     with pytest.raises(InputError, match="incomplete or damaged"):
-        export.read_store(run)
+        open_store(run)
     assert swept(run).identical(made[0][1])
 
 
@@ -249,19 +254,21 @@ def test_a_deep_manifest_is_one_line(text: str, run: Path) -> None:
     with pytest.raises(InputError, match=r"^[^\n]*manifest.json cannot be read [^\n]*$"):
         swept(run)
     with pytest.raises(InputError, match="incomplete or damaged"):
-        export.read_store(run)
+        open_store(run)
 
 
-PLACES = ["data.sum", "data.zarr", "data.zarr/zarr.json", "parts/PART", ".lock"]
+PLACES = ["data/X/data.sum", "data/X", "data/X/data.zarr", "data/X/data.zarr/zarr.json"]
+PLACES += ["parts/PART", ".lock", ".claims", "data/newest", "data/begun", "data/X.json"]
 
 
 @pytest.mark.parametrize("kind", ["pipe", "device", "folder"])
 @pytest.mark.parametrize("place", ["manifest.json", *PLACES])
 def test_what_is_not_a_file_is_not_waited_for(kind: str, place: str, made: dict, run: Path) -> None:
-    file = run / place.replace("PART", parts(run)[0].name)
+    named = place.replace("PART", parts(run)[0].name).replace("X", dataset_folder(run).name)
+    file = run / named
+    if place in ("parts/PART", ".lock", ".claims", "data/X.json"):
+        lose_dataset(run)
     remove(file)
-    if place in ("parts/PART", ".lock"):
-        unfinished(run)
     if kind == "pipe":
         os.mkfifo(file)
     elif kind == "device":

@@ -8,11 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
+from helpers.stores import lose_dataset
 from helpers.worked_example import THEORY, Config
 
-from jaxtheory import InputError, merge, sweep
-from jaxtheory.engine.results.export import read_store
-from jaxtheory.engine.results.store import manifest_checksum, read_manifest
+from jaxtheory import InputError, merge, open_store, sweep
+from jaxtheory.engine import cover
+from jaxtheory.engine.execution import task
+from jaxtheory.engine.results import computing, versions
+from jaxtheory.engine.results.store import Store, read_manifest
 
 TWO = THEORY._replace(algorithms={**THEORY.algorithms, "again": THEORY.algorithms["sgd"]})
 
@@ -36,22 +39,33 @@ def test_a_merged_store_is_that_of_one_sweep(stores: tuple[Path, Path], tmp_path
     whole = swept(tmp_path / "whole", vary={"eta": [0.1, 0.2, 0.3]})
     xr.testing.assert_allclose(merged, whole, rtol=1e-12)
     assert merged.attrs == whole.attrs and merged.identical(merge(stores))
-    assert merged.identical(read_store(tmp_path / "merged"))
-    found, want = (read_manifest(tmp_path / n / "manifest.json") for n in ("merged", "whole"))
-    assert found["request"] == want["request"] and len(found["merged"]) == 2
+    assert merged.identical(open_store(tmp_path / "merged"))
+    found, want = (read_manifest(tmp_path / name) for name in ("merged", "whole"))
+    assert found == want and len(Store(tmp_path / "merged").rectangles()) == 2
     assert swept(tmp_path / "merged", vary={"eta": [0.1, 0.2, 0.3]}).identical(merged)
-    with pytest.raises(InputError, match="another request"):
-        swept(tmp_path / "merged", vary={"eta": [0.1, 0.3]})
+    part = swept(tmp_path / "merged", vary={"eta": [0.1, 0.3]})
+    assert part.identical(open_store(stores[0]))
     assert {file.name for file in tmp_path.iterdir()} == {"merged", "whole"}
 
 
-def test_a_damaged_merged_store_is_not_computed_again(
-    stores: tuple[Path, Path], tmp_path: Path
+def test_folders_that_are_copied_into_one_another_are_merged(
+    stores: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    merge(stores, to=tmp_path / "merged")
-    (tmp_path / "merged" / "data.sum").unlink()
-    with pytest.raises(InputError, match="was merged from other stores and its dataset is damaged"):
-        swept(tmp_path / "merged", vary={"eta": [0.1, 0.2, 0.3]})
+    for store in stores:
+        shutil.copytree(store, tmp_path / "both", dirs_exist_ok=True)
+    monkeypatch.setattr("jaxtheory.engine.execution.task.run_chunk", None)  # nothing is trained
+    data = swept(tmp_path / "both", vary={"eta": [0.1, 0.2, 0.3]})
+    assert data.identical(merge(stores))
+    assert open_store(tmp_path / "both").identical(data)
+
+
+def test_a_damaged_merged_store_is_made_of_its_parts(
+    stores: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    merged = merge(stores, to=tmp_path / "merged")
+    lose_dataset(tmp_path / "merged")
+    monkeypatch.setattr("jaxtheory.engine.execution.task.run_chunk", None)  # nothing is trained
+    assert swept(tmp_path / "merged", vary={"eta": [0.1, 0.2, 0.3]}).identical(merged)
 
 
 def test_a_merged_store_is_merged_again(stores: tuple[Path, Path], tmp_path: Path) -> None:
@@ -70,13 +84,13 @@ def test_algorithms_and_datasets_are_merged(tmp_path: Path) -> None:
     assert merged.attrs == whole.attrs
     xr.testing.assert_allclose(merged, whole, rtol=1e-12)
     further = swept(vary={"algorithm": ["sgd"]}, seeds=[5])
-    memory = read_store(parts[0]).assign_attrs(accepted_versions='[{"jax": "0.1"}]')
+    memory = open_store(parts[0]).assign_attrs(accepted_versions='[{"jax": "0.1"}]')
     data = merge([memory, further])
     assert data.seed.values.tolist() == [0, 1, 5]
     assert data.attrs["accepted_versions"] == '[{"jax": "0.1"}]'
     assert merge([parts[0], further]).drop_attrs().identical(data.drop_attrs())
     with pytest.raises(InputError, match="code cannot be compared; merge stores instead"):
-        merge([read_store(part) for part in parts])
+        merge([open_store(part) for part in parts])
 
 
 @pytest.mark.parametrize(
@@ -97,44 +111,50 @@ def test_another_request_is_refused(
     assert "\n" not in str(error.value) and not (tmp_path / "out").exists()
 
 
-def edited(store: Path, copy: Path, **changes) -> Path:
-    """A copy of a store whose manifest has other entries."""
-    shutil.copytree(store, copy)
-    manifest = read_manifest(copy / "manifest.json")
-    manifest["request"] |= changes.pop("request", {})
-    manifest |= changes
-    data = read_store(store).assign_coords(seed=[5, 6])
-    manifest["request"]["seeds"] = [5, 6]
-    from jaxtheory.engine.results import merge as module
-
-    shutil.rmtree(copy)
-    module._write(data, manifest, copy)
-    return copy
-
-
-def test_other_code_of_the_engine_is_refused(stores: tuple[Path, Path], tmp_path: Path) -> None:
-    code = {**read_manifest(stores[0] / "manifest.json")["request"]["code"], "engine": "0"}
-    other = edited(stores[0], tmp_path / "other", request={"code": code})
+def test_other_code_of_the_engine_is_refused(
+    stores: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(computing, "digest", lambda: "0")
+    swept(tmp_path / "other", seeds=[5, 6])
     with pytest.raises(InputError, match="differ in the code of engine; merge sweeps"):
-        merge([stores[0], other])
+        merge([stores[0], tmp_path / "other"])
 
 
 def test_other_versions_are_refused_unless_accepted(
-    stores: tuple[Path, Path], tmp_path: Path
+    stores: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    versions = {**read_manifest(stores[0] / "manifest.json")["versions"], "jax": "0.1"}
-    other = edited(stores[0], tmp_path / "other", versions=versions)
+    here = versions.present()
+    with monkeypatch.context() as patched:
+        for module in (task, cover):
+            patched.setattr(module, "present", lambda: {**here, "jax": "0.1"})
+        swept(tmp_path / "other", seeds=[5, 6])
+    both = [stores[0], tmp_path / "other"]
     with pytest.raises(InputError, match=r"begun under jax .* and jax 0\.1, .*--accept-versions"):
-        merge([stores[0], other], to=tmp_path / "out")
-    data = merge([stores[0], other], to=tmp_path / "out", accept_versions=True)
+        merge(both, to=tmp_path / "out")
+    data = merge(both, to=tmp_path / "out", accept_versions=True)
     (noted,) = json.loads(data.attrs["accepted_versions"])
     assert noted["jax"] == "0.1"
-    assert read_manifest(tmp_path / "out" / "manifest.json")["accepted_versions"] == [noted]
+    assert swept(tmp_path / "out", seeds=[0, 1, 5, 6]).identical(data)
+    lose_dataset(tmp_path / "out")
     assert swept(tmp_path / "out", seeds=[0, 1, 5, 6]).identical(data)
 
 
+def test_runs_of_both_are_equal_up_to_rounding(tmp_path: Path) -> None:
+    swept(tmp_path / "a", seeds=[0, 1, 2])
+    swept(tmp_path / "b", seeds=[2, 5])
+    data = merge([tmp_path / "a", tmp_path / "b"])
+    assert data.seed.values.tolist() == [0, 1, 2, 5]
+    assert data.sel(seed=[0, 1, 2]).loss.identical(open_store(tmp_path / "a").loss)
+    near, far = (open_store(tmp_path / "b") for _ in range(2))
+    near["loss"] = near.loss * (1 + 1e-12)
+    far["loss"] = far.loss * (1 + 1e-6)
+    assert merge([data, near]).loss.identical(data.loss)
+    with pytest.raises(InputError, match="leave the common runs out"):
+        merge([data, far])
+
+
 def test_what_is_no_list_of_sweeps_is_refused(stores: tuple[Path, Path], tmp_path: Path) -> None:
-    data = read_store(stores[0])
+    data = open_store(stores[0])
     for given in (data, str(stores[0]), [data], []):
         with pytest.raises(InputError, match="merge: give"):
             merge(given)
@@ -142,7 +162,7 @@ def test_what_is_no_list_of_sweeps_is_refused(stores: tuple[Path, Path], tmp_pat
         merge([stores[0], data], to=tmp_path / "out")
     keyless = data.copy()
     del keyless.attrs["key"]
-    with pytest.raises(InputError, match="does not tell its key; merge stores"):
+    with pytest.raises(InputError, match='has no attribute "key"; merge the stores'):
         merge([keyless, keyless])
     other = data.assign(loss=data.loss + np.float64(1))
     with pytest.raises(
@@ -164,7 +184,6 @@ def test_a_disk_that_fails_leaves_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_manifest_is_whole(stores: tuple[Path, Path], tmp_path: Path) -> None:
-    merge(stores, to=tmp_path / "deep" / "out")
-    manifest = json.loads((tmp_path / "deep" / "out" / "manifest.json").read_text())
-    assert manifest.pop("digest") == manifest_checksum(manifest) and manifest["plan"] == []
+def test_folders_above_the_store_are_made(stores: tuple[Path, Path], tmp_path: Path) -> None:
+    data = merge(stores, to=tmp_path / "deep" / "out")
+    assert open_store(tmp_path / "deep" / "out").identical(data)

@@ -1,64 +1,97 @@
-"""States of chunks on disk: whole, or not there."""
+"""States of chunks on disk: intact, or not there; which rectangles runs go on from."""
 
-import numpy as np
+import shutil
 
 import jaxtheory
+from jaxtheory.core.plain import as_json
 from jaxtheory.engine.planning.lay_out import plan_request
+from jaxtheory.engine.planning.layout import lanes
 from jaxtheory.engine.request.request import read
 from jaxtheory.engine.results import states
+from jaxtheory.engine.results.identity import identity
+from jaxtheory.engine.results.rectangle import content_of
+from jaxtheory.engine.results.store import Store
 from tests.helpers.quadratic import THEORY, Config
+
+ASKED = {"vary": {"eta": [0.1, 0.2]}, "seeds": 3, "steps": 4}
+
+
+def described(**asked):
+    request = read(THEORY, Config(), **asked)
+    return request, as_json(identity(request))
+
+
+def resumed(folder, **asked):
+    """The states of each chunk of a request in the first rectangle of a store."""
+    request, identified = described(**asked)
+    store = Store(folder)
+    before = states.Before(store, store.rectangles()[0], request, identified)
+    chunks = plan_request(request).chunks
+    return [before.resumed(chunk, lanes(request, chunk)) for chunk in chunks]
 
 
 def test_states_are_those_at_the_end(tmp_path):
-    asked = {"vary": {"eta": [0.1, 0.2]}, "seeds": 3, "steps": 4}
-    data = jaxtheory.sweep(THEORY, Config(), **asked, store=tmp_path / "a", save_params=True)
-    before = states.Before(tmp_path / "a")
-    request = read(THEORY, Config(), **asked, save_params=True)
+    data = jaxtheory.sweep(THEORY, Config(), **ASKED, store=tmp_path / "a", save_params=True)
     found = []
-    for chunk in plan_request(request).chunks:
-        resumed = before.resumed(chunk)
-        assert resumed is not None and resumed.step == 4
-        (leaf,) = resumed.state
-        found += leaf[: chunk.last - chunk.first].ravel().tolist()
-    assert {*data.params_value.values.ravel().tolist()} <= {*found}
+    for one in resumed(tmp_path / "a", **ASKED, save_params=True):
+        assert one is not None and one.step == 4
+        (leaf,) = one.state
+        found += leaf.ravel().tolist()
+    assert {*data.params_value.values.ravel().tolist()} == {*found}
+
+
+def test_states_of_a_part_of_the_runs_in_another_layout(tmp_path):
+    data = jaxtheory.sweep(THEORY, Config(), **ASKED, store=tmp_path / "a", save_params=True)
+    part = {"vary": {"eta": [0.2]}, "seeds": [2, 0], "steps": 4, "save_params": True}
+    found = [leaf for one in resumed(tmp_path / "a", **part) for leaf in one.state[0].ravel()]
+    wanted = data.params_value.sel(eta=0.2, seed=[2, 0]).values.ravel().tolist()
+    assert {*found} == {*wanted}
+    more = {"vary": {"eta": [0.2, 0.3]}, "seeds": [0], "steps": 4}
+    assert None in resumed(tmp_path / "a", **more)
 
 
 def test_states_of_another_store_do_not_count(tmp_path):
     asked = {"seeds": 3, "steps": 4}
-    jaxtheory.sweep(THEORY, Config(), **asked, store=tmp_path / "a", key=1)
-    jaxtheory.sweep(THEORY, Config(), **asked, store=tmp_path / "b", key=2)
-    for file in (tmp_path / "a" / states.STATES).iterdir():
-        (tmp_path / "b" / states.STATES / file.name).write_bytes(file.read_bytes())
-    chunk = plan_request(read(THEORY, Config(), **asked, key=2)).chunks[0]
-    assert states.Before(tmp_path / "b").resumed(chunk) is None
-    assert states.Before(tmp_path / "a").resumed(chunk) is not None
+    for name, key in (("a", 1), ("b", 2)):
+        jaxtheory.sweep(THEORY, Config(), **asked, store=tmp_path / name, key=key)
+    for one, other in zip(*((tmp_path / n / "states").iterdir() for n in "ab"), strict=True):
+        shutil.copy(one, other)
+    assert {*resumed(tmp_path / "b", **asked, key=2)} == {None}
+    assert None not in resumed(tmp_path / "a", **asked, key=1)
 
 
 def test_many_states_are_kept_only_with_weights(monkeypatch):
     request = read(THEORY, Config(), seeds=3, steps=4)
     buckets = plan_request(request).buckets
-    assert states.kept(request, buckets)
+    assert states.keeps_states(request, buckets)
     monkeypatch.setattr(states, "_MOST", 8)
-    assert not states.kept(request, buckets)
-    assert states.kept(request._replace(save_params=True), buckets)
+    assert not states.keeps_states(request, buckets)
+    assert states.keeps_states(request._replace(save_params=True), buckets)
 
 
-def test_records_must_be_among_those_that_were_kept(tmp_path):
-    jaxtheory.sweep(THEORY, Config(), steps=6, record=2, store=tmp_path / "a")
-    before = states.Before(tmp_path / "a")
-    of = lambda **asked: states.continues(before, read(THEORY, Config(), steps=9, **asked))
+def test_records_must_be_among_those_that_were_kept():
+    content = content_of(described(steps=6, record=2)[1], [], None)
+    of = lambda **asked: states.continues(content, *described(steps=9, **asked))
     assert of(record=2) and of(record=[0, 4, 7]) and not of(record=3)
-    assert not of(record={"distance": 2})
-    assert np.array_equal(before.records, [0, 2, 4, 6])
+    assert of(record={"distance": 2}) and not of(record={"distance": 3})
+    only = content_of(described(steps=6, record={"distance": 2})[1], [], None)
+    assert not states.continues(only, *described(steps=9, record=2))
+    assert not states.continues(content, *described(steps=6, record=2))  # no more steps
+
+
+def test_a_stop_rule_reads_all_that_was_recorded():
+    stop = lambda metrics: metrics["distance"] < 0.1
+    content = content_of(described(steps=6, record=2, stop=stop)[1], [], None)
+    of = lambda **asked: states.continues(content, *described(steps=9, stop=stop, **asked))
+    assert of(record=[0, 2, 4, 6, 9]) and not of(record=[0, 4, 9])
 
 
 def test_a_store_is_left_without_temporary_folders_of_killed_processes(tmp_path):
-    asked = {"seeds": 3, "steps": 4}
     store = tmp_path / "a"
-    jaxtheory.sweep(THEORY, Config(), **asked, store=store)
-    folders = (store, store / "parts", store / states.STATES)
+    jaxtheory.sweep(THEORY, Config(), **ASKED, store=store)
+    folders = (store, *(store / name for name in ("parts", "states", "data")))
     for left in (folder / ".tmp-0123456789abcdef" for folder in folders):
         left.mkdir()
         (left / "half").write_bytes(b"")
-    jaxtheory.sweep(THEORY, Config(), **asked, store=store)
+    jaxtheory.sweep(THEORY, Config(), **ASKED, store=store)
     assert not list(store.rglob(".tmp*"))

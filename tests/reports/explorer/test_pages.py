@@ -6,6 +6,7 @@ import threading
 
 import pytest
 from helpers.browser import OVERFLOW, chromium, emulate, errors, schemes, until
+from helpers.stores import lose_dataset
 from helpers.worked_example import THEORY, Config
 
 from jaxtheory import InputError, sweep
@@ -34,8 +35,7 @@ def folder(swept, tmp_path):
 
 def unfinished(store):
     """Take the dataset and the last part away; return what puts the part back."""
-    shutil.rmtree(store / "data.zarr")
-    (store / "data.sum").unlink()
+    lose_dataset(store)
     last = sorted((store / "parts").glob("*.part"))[-1]
     away = last.rename(last.with_suffix(".kept"))
     return lambda: away.rename(last)

@@ -1,12 +1,14 @@
 """Stores as sources of pages: finished, unfinished, damaged, or none at all."""
 
-import json
 import shutil
 
 import pytest
+from helpers.stores import dataset_folder, lose_dataset
 from helpers.worked_example import THEORY, Config
 
 from jaxtheory import InputError, sweep
+from jaxtheory.engine.results.datasets import mark_of
+from jaxtheory.engine.results.store import read_signed, signed
 from jaxtheory.reports.explorer.source import Source, store_at, stores_in
 
 
@@ -30,7 +32,7 @@ def test_a_finished_store_is_read_once(store):
 
 
 def test_an_unfinished_store_is_read_as_parts_arrive(store):
-    shutil.rmtree(store / "data.zarr")
+    lose_dataset(store)
     first, *others = sorted((store / "parts").glob("*.part"))
     for file in others:
         file.rename(file.with_suffix(".kept"))
@@ -50,8 +52,8 @@ def test_an_unfinished_store_is_read_as_parts_arrive(store):
 def test_a_damaged_store_is_refused(store):
     for file in (store / "parts").glob("*"):
         file.unlink()
-    sums = (store / "data.sum").read_text()
-    (store / "data.sum").write_text(sums.replace("a", "b"))
+    sums = dataset_folder(store) / "data.sum"
+    sums.write_text(sums.read_text().replace("a", "b"))
     with pytest.raises(InputError, match=r"store is damaged; rerun the command"):
         Source(store).read()
     (store / "manifest.json").write_text("[")
@@ -60,15 +62,17 @@ def test_a_damaged_store_is_refused(store):
 
 
 def test_a_manifest_that_no_sweep_wrote_is_refused(store):
-    from jaxtheory.engine.results.store import manifest_checksum
-
-    shutil.rmtree(store / "data.zarr")
-    manifest = json.loads((store / "manifest.json").read_text())
-    manifest["request"]["axes"] = 3
-    manifest.pop("digest")
-    manifest["digest"] = manifest_checksum(manifest)
-    (store / "manifest.json").write_text(json.dumps(manifest))
-    with pytest.raises(InputError, match=r"store is damaged \(TypeError"):
+    lose_dataset(store)
+    for file in [store / "manifest.json", *(store / "data").glob("*.json")]:
+        content = read_signed(file)
+        content[next(name for name in ("runs", "request") if name in content)]["axes"] = 3
+        file.unlink()
+        file.with_name(f"{mark_of(content.get('request', 0))[:16]}.json").write_bytes(
+            signed(content)
+        )
+        if file.name == "manifest.json":
+            file.write_bytes(signed(content))
+    with pytest.raises(InputError, match=r"store is damaged"):
         Source(store).read()
 
 
