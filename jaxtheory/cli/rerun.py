@@ -26,7 +26,7 @@ class Rerun:
     where: Positional[Annotated[tuple[str, ...], arg(metavar="NAME=VALUE ...")]] = ()
     """Value of each axis, by field or symbol, and the seed, such as p=0.5 seed=3."""
     theory: Annotated[str | None, arg(metavar="FILE.py")] = None
-    """File that defines THEORY, for a theory without a name."""
+    """File that defines THEORY; by default the one that the store names, if it is unchanged."""
 
     def __call__(self) -> int:
         from jaxtheory.engine.rerun import rerun

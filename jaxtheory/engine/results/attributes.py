@@ -10,6 +10,7 @@ import xarray as xr
 from jaxtheory.core import docstrings
 from jaxtheory.core.config import Config, Size, fields
 from jaxtheory.core.plain import as_json
+from jaxtheory.core.resolve import file_of
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.request.request import Request
 from jaxtheory.engine.results.identity import fingerprint
@@ -30,7 +31,7 @@ def of_dataset(request: Request, code: dict[str, str]) -> dict[str, Any]:
 
     They are the theory, algorithm, base config (as JSON), steps, key, dtype, version, and the
     digest of the theory's code. `code` holds the hash of each part of the theory, and of the
-    engine.
+    engine. For the theory of a user's file, `theory_file` is its path and SHA-256 (as JSON).
     """
     entries: dict[str, Any] = {
         "theory": request.theory.name,
@@ -42,6 +43,8 @@ def of_dataset(request: Request, code: dict[str, str]) -> dict[str, Any]:
     }
     if isinstance(request.key, int):
         entries["key"] = request.key
+    if (record := file_of(request.theory)) is not None:
+        entries["theory_file"] = json.dumps(record)
     with contextlib.suppress(metadata.PackageNotFoundError):
         entries["jaxtheory_version"] = metadata.version("jaxtheory")
     return entries
