@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxtheory.core import contract, traces
+from jaxtheory.core import contract, outside, traces
 from jaxtheory.core.check_theory import check_theory
 from jaxtheory.core.code_hash import code_hash
 from jaxtheory.core.config import Config, canonical, fields
@@ -132,6 +132,9 @@ def read(
         names = tuple(dict.fromkeys(points.values("algorithm")))
         save_params = False if save_params is None else save_params
         if save_params is not False or observe is not None or dims is not None:
+            if isinstance(observe, Mapping):
+                named = {f"observe[{n!r}]": f for n, f in observe.items() if callable(f)}
+                outside.require_inside(theory.name, outside.package_of(theory.Config), named)
             with numerics(precision) as float_dtype:
                 at = canonical(points.point(0).config, float_dtype)
                 words = {word for axis in axes for word in (axis.name, *axis.values)}
