@@ -35,7 +35,15 @@ from jaxtheory.cli.parsing import SweepOptions, load_theory
 from jaxtheory.cli.rerun import Rerun
 from jaxtheory.cli.run import RESULTS, Report, Run
 from jaxtheory.cli.show import List, Show
-from jaxtheory.cli.terminal import flush, mend_streams, say, steps_progress, sweep_progress, table
+from jaxtheory.cli.terminal import (
+    flush,
+    mend_streams,
+    put,
+    say,
+    steps_progress,
+    sweep_progress,
+    table,
+)
 from jaxtheory.core import plugins
 from jaxtheory.core.errors import line, out_of_memory, place
 from jaxtheory.system import disk
@@ -52,7 +60,7 @@ def _print_remark(theory: "Theory", config: "Config", arguments: dict[str, Any])
     from jaxtheory.engine.request.request import read
 
     if text := padding_note(read(theory, config, **arguments)):
-        print(f"sizes     {text}")
+        put(f"sizes     {text}")
 
 
 # ----------------------------------------------------------------------------------------- commands
@@ -121,17 +129,17 @@ class Plan(Machines, SweepOptions):
         rows = plan.rows()
         if rows:
             table("buckets", tuple(rows[0]), [tuple(row.values()) for row in rows])
-        print(f"points       {plan.points} ({plan.runs} runs, {plan.problems} problems)")
-        print(f"compilations {plan.compilations}")
-        print(f"devices      {plan.devices}")
-        print(f"chunks       {len(plan.chunks)}")
-        print(f"memory       {plan.memory_bytes / 2**20:.1f} MiB")
-        print(
+        put(f"points       {plan.points} ({plan.runs} runs, {plan.problems} problems)")
+        put(f"compilations {plan.compilations}")
+        put(f"devices      {plan.devices}")
+        put(f"chunks       {len(plan.chunks)}")
+        put(f"memory       {plan.memory_bytes / 2**20:.1f} MiB")
+        put(
             f"time         {plan.seconds:.1f} s "
             f"({'measured' if plan.measured else 'a rough estimate'})"
         )
         if script:
-            print(f"\njob script\n\n{script}")
+            put(f"\njob script\n\n{script}")
         return 0
 
 
@@ -170,7 +178,7 @@ class Verify:
                     ("example", "assumption", "holds", "margin"),
                     result.assumptions,
                 )
-            print(
+            put(
                 f"{name}: {sum(row.passed for row in result.checks)} "
                 f"of {len(result.checks)} checks passed{result.note}\n"
             )
@@ -242,17 +250,17 @@ class Prune:
                 for i, row in ((i, report.sel(layer=i)) for i in report.layer.values)
             ],
         )
-        print(f"sparsity    {float(report.sparsity_of_model):.4f} of all weights")
-        print(f"perplexity  {pruned.before:.4f} before, {pruned.after:.4f} after")
+        put(f"sparsity    {float(report.sparsity_of_model):.4f} of all weights")
+        put(f"perplexity  {pruned.before:.4f} before, {pruned.after:.4f} after")
         if self.eval_text is not None:
             tokens, size = int(report.eval_tokens), int(report.eval_bytes)
-            print(f"{self.eval_text}: {tokens} tokens with {size} bytes are scored")
+            put(f"{self.eval_text}: {tokens} tokens with {size} bytes are scored")
             for label, name in (
                 ("perplexity", "eval_perplexity"),
                 ("bits per byte", "eval_bits_per_byte"),
             ):
                 before, after = map(float, report[name])
-                print(f"  {label:<13}  {before:.4f} before, {after:.4f} after")
+                put(f"  {label:<13}  {before:.4f} before, {after:.4f} after")
         if self.sizes:
             table(
                 "bytes of all weights",
@@ -264,7 +272,7 @@ class Prune:
                     )
                 ],
             )
-        print(f"checkpoint  {to}")
+        put(f"checkpoint  {to}")
         return 0
 
 
@@ -328,7 +336,7 @@ class New:
         template = "template_flax.py" if self.flax else "template.py"
         text = Path(__file__).with_name(template).read_text(encoding="utf-8")
         write(file, text.replace('name="template"', f'name="{self.name}"'))
-        print(f"{file}: try jaxtheory verify {file}, then jaxtheory run {file}")
+        put(f"{file}: try jaxtheory verify {file}, then jaxtheory run {file}")
         return 0
 
 
