@@ -70,6 +70,8 @@ class Boundary:
             options.pop(name)
         theory, config, over = (options.pop(name) for name in ("theory", "config", "vary"))
         file = None if self.to is None else disk.located(self.to)
+        if file is not None and (file.is_dir() or not file.parent.is_dir()):
+            raise jaxtheory.InputError(f"--to {file}: must be a file in a folder that exists")
         asked = {"along": self.along, "between": self._between(), "when": _property(self.when)}
         with sweep_progress(theory.name) as progress:
             found = jaxtheory.boundary(

@@ -160,7 +160,7 @@ class Verify:
     def __call__(self) -> int:
         if self.seeds < 1:
             raise jaxtheory.InputError(f"seeds = {self.seeds}: must be an integer in [1, inf)")
-        names = [self.theory] if self.theory else list(jaxtheory.theories.names())
+        names = [self.theory] if self.theory is not None else list(jaxtheory.theories.names())
         from jaxtheory.verification.verify import verify_each, worst
 
         passed = True
@@ -361,6 +361,7 @@ _Command = (
 )
 
 
+_LONG = 200  # characters of a name of a file in a message
 # Doctor reports a JAX that cannot start
 _WITHOUT_JAX = (List, New, Report, Export, Explore, Merge, Doctor)
 
@@ -398,8 +399,17 @@ def _code(words: list[str]) -> int:
         where = "" if (memory := out_of_memory(error)) else place(error)
         if not (memory or where or isinstance(error, OSError)):
             raise
-        say(f"{line(error)}{where}")
+        say(f"{line(error)}{where}" if memory or where else _of_file(error))
         return 2
+
+
+def _of_file(error: Exception) -> str:
+    """Return a line for an OSError: the file, with the middle of a long name left out, and why."""
+    name = str(getattr(error, "filename", None) or "")
+    if not name or not isinstance(error, OSError):
+        return line(error)
+    short = name if len(name) <= _LONG else f"{name[: _LONG // 2]}...{name[-_LONG // 2 :]}"
+    return f"{short}: {error.strerror or line(error)}; choose another file or folder"
 
 
 def entry() -> None:

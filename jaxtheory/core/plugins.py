@@ -68,7 +68,7 @@ def load_file(path: str | Path) -> ModuleType:
         kind = "" if isinstance(error, InputError) else f"{type(error).__name__}: "
         at = (
             f" ({file.name}, line {error.lineno})"
-            if isinstance(error, SyntaxError)
+            if isinstance(error, SyntaxError) and error.lineno
             else place(error)
         )
         here = at.startswith(f" ({file.name}, ")

@@ -65,7 +65,7 @@ def summarized(dataset: xr.Dataset) -> xr.Dataset:
 
     The summary tells the theory, the number of points and seeds, and the share of diverged runs, or
     of runs without a boundary in the result of a search for boundaries. A notebook shows the
-    attributes at once if there are fewer than ten.
+    attributes at once if there are fewer than ten, as for the theories of this package.
     """
     swept = "diverged_at" in dataset
     lacking = dataset["diverged_at"] >= 0 if swept else dataset["boundary"].isnull()
