@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from jaxtheory.core import outside
+from jaxtheory.core import externals
 from jaxtheory.core.code_hash import LIBRARIES, functions
 from jaxtheory.core.config import Config, canonical
 from jaxtheory.core.errors import tried
@@ -52,7 +52,7 @@ class HiddenRead(NamedTuple):
 
 def _reads(theory: Theory) -> list[HiddenRead]:
     """List what the code of a theory's functions reads and may find changed."""
-    reached = {slot: _own(functions(part)) for slot, part in outside.slots_of(theory).items()}
+    reached = {slot: _own(functions(part)) for slot, part in externals.functions_of(theory).items()}
     everything = list({id(f): f for of_slot in reached.values() for f in of_slot}.values())
     homes = {id(f.__globals__): f.__globals__ for f in everything}
     writers = everything + [f for home in homes.values() for f in _functions_in(home)]
@@ -66,8 +66,8 @@ def _reads(theory: Theory) -> list[HiddenRead]:
 
 def _own(reached: list[types.FunctionType]) -> list[types.FunctionType]:
     """Leave out functions of libraries and of installed packages other than the first one's."""
-    mine = [f for f in reached if outside.package_of(f) not in LIBRARIES]
-    return outside.own(mine, outside.package_of(mine[0])) if mine else []
+    mine = [f for f in reached if externals.package_of(f) not in LIBRARIES]
+    return externals.without_packages(mine, externals.package_of(mine[0])) if mine else []
 
 
 def _functions_in(home: Mapping[str, Any]) -> Iterator[types.FunctionType]:
@@ -83,7 +83,7 @@ def _changes(function: types.FunctionType) -> Iterator[tuple[tuple[int, str], st
     """Yield ((home, name), why) of each name that a function rebinds or changes."""
     by = function.__qualname__.replace(".<locals>", "")
     for use in uses(function.__code__):
-        if use.act == "read" or (at := outside.binding(function, use)) is None:
+        if use.act == "read" or (at := externals.binding(function, use)) is None:
             continue
         if use.act == "rebind" or isinstance(function.__globals__.get(use.name), types.ModuleType):
             yield (at.home, at.name), f"{by} rebinds it"
@@ -99,11 +99,11 @@ def _impurities(
     for step in (step for c in code for step in dis.get_instructions(c)):
         if step.opname == "IMPORT_NAME" and step.argval in _IMPURE:
             yield str(step.argval), "differs from call to call"
-    for read in outside.reads(function):
-        if read.what != outside.CLOCK:  # these are found below
+    for read in externals.reads(function):
+        if read.what != externals.CLOCK:  # these are found below
             yield read.name, f"reads {read.what}"
     for use in uses(function.__code__):
-        if use.act != "read" or (at := outside.binding(function, use)) is None:
+        if use.act != "read" or (at := externals.binding(function, use)) is None:
             continue
         if (library := _changing(at)) is not None:
             yield library, "differs from call to call"
@@ -113,7 +113,7 @@ def _impurities(
             yield at.path, changed[at.home, at.name]
 
 
-def _changing(at: outside.Binding) -> str | None:
+def _changing(at: externals.Binding) -> str | None:
     """Return the name of a library function whose result differs at each call, else None."""
     module, owner = getattr(at.value, "__module__", None), getattr(at.value, "__self__", None)
     name = getattr(at.value, "__name__", at.name)

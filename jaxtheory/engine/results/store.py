@@ -27,7 +27,6 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-import jax
 import numpy as np
 import xarray as xr
 
@@ -35,6 +34,7 @@ from jaxtheory.core.errors import InputError
 from jaxtheory.core.plain import as_json
 from jaxtheory.engine.records import Chunk, Part
 from jaxtheory.engine.results import archive, packed
+from jaxtheory.engine.results.environment import present
 from jaxtheory.system import disk
 from jaxtheory.system.disk import synced
 from jaxtheory.system.locks import locked
@@ -376,9 +376,9 @@ def installed_versions() -> dict[str, str]:
     """Return the versions of the software that computes in this process."""
     names = ("jaxtheory", "jax", "jaxlib", "numpy", "optax", "xarray", "zarr")
     versions = {
+        **present(),
         "python": platform.python_version(),
         "platform": platform.platform(),
-        "backend": jax.default_backend(),
     }
     for name in names:
         with contextlib.suppress(metadata.PackageNotFoundError):

@@ -6,45 +6,26 @@ user has accepted since.
 
 import json
 import os
-import platform
 from collections.abc import Mapping, Sequence
-from importlib import metadata
 from typing import Any
 
-import jax
-
 from jaxtheory.core.errors import InputError
+from jaxtheory.engine.results.environment import NAMES, minor, present
 from jaxtheory.engine.results.store import Store, manifest_checksum
 from jaxtheory.system.disk import synced
 from jaxtheory.system.locks import locked
 from jaxtheory.system.temporary import beside
 
-_PACKAGES = ("jax", "jaxlib", "numpy", "optax")
 _ACCEPTED = "accepted_versions"  # an entry of the manifest, and an attribute of the dataset
 
 _Versions = dict[str, str]
 
 
-def _present() -> _Versions:
-    """Versions of this process, and the backend that JAX computes on.
-
-    The minor version of Python is included because its `sum` of floats changed in 3.12.
-    """
-    python = _minor(platform.python_version())
-    packages = {name: metadata.version(name) for name in _PACKAGES}
-    return {"python": python, "backend": jax.default_backend(), **packages}
-
-
-def _minor(version: str) -> str:
-    """First two numbers of a version."""
-    return ".".join(version.split(".")[:2])
-
-
 def _begun_under(manifest: Mapping[str, Any]) -> _Versions:
     """Versions in a manifest that decide the bits."""
     stored = manifest["versions"]
-    versions = {name: str(stored[name]) for name in ("backend", *_PACKAGES) if name in stored}
-    return versions | ({"python": _minor(str(stored["python"]))} if "python" in stored else {})
+    versions = {name: str(stored[name]) for name in NAMES if name in stored}
+    return versions | ({"python": minor(str(stored["python"]))} if "python" in stored else {})
 
 
 def _accepted(manifest: Mapping[str, Any]) -> list[_Versions]:
@@ -68,7 +49,7 @@ def require_versions(store: Store, accept: bool) -> dict[str, str]:
         InputError: The versions differ, and are accepted neither now nor before.
     """
     manifest = dict(store.manifest or {})
-    here, stored = _present(), _begun_under(manifest)
+    here, stored = present(), _begun_under(manifest)
     others = [name for name in stored if stored[name] != here[name]]
     if not others or here in _accepted(manifest):
         return attribute(manifest)

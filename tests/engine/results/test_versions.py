@@ -13,7 +13,7 @@ from jaxtheory.engine.results import versions
 ASKED = {"vary": {"eta": [0.1, 0.2]}, "steps": 3}
 
 
-HERE = versions._present()
+HERE = versions.present()
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def unfinished(tmp_path):
 
 def now(monkeypatch, **others):
     """From now on as if these versions were installed."""
-    monkeypatch.setattr(versions, "_present", lambda: {**HERE, **others})
+    monkeypatch.setattr(versions, "present", lambda: {**HERE, **others})
 
 
 @pytest.mark.parametrize("name", ["jax", "jaxlib", "numpy", "optax", "python", "backend"])

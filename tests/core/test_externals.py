@@ -24,7 +24,7 @@ from numpy import load as read_array
 import jaxtheory
 from jaxtheory import InputError, run_key, simulate, sweep
 from jaxtheory.cli import template, template_flax
-from jaxtheory.core import outside
+from jaxtheory.core import externals
 
 EXAMPLE = Config(dimension=3, batch_size=2)
 TABLE = Path(__file__).parent / "table.npy"
@@ -33,8 +33,8 @@ LAM = 2.0
 
 
 def require_inside(theory):
-    home = outside.package_of(theory.Config)
-    outside.require_inside(theory.name, home, outside.slots_of(theory))
+    home = externals.package_of(theory.Config)
+    externals.require_none(theory.name, home, externals.functions_of(theory))
 
 
 def by_helper():
@@ -72,7 +72,7 @@ READS = {
     "open": (lambda: float(open("x").read()), "a file (open in "),  # noqa: SIM115
     "io": (lambda: io.open("x"), "a file (open in "),  # noqa: SIM115, UP020
     "stream": (lambda: STREAM.read(), "a file (an open file in "),
-    "numpy": (by_helper, "a file (numpy.load in by_helper, test_outside.py:"),
+    "numpy": (by_helper, "a file (numpy.load in by_helper, test_externals.py:"),
     "its name": (lambda: read_array("x"), "a file (numpy.load"),
     "memmap": (lambda: np.memmap("x"), "a file (numpy.memmap"),
     "jax": (lambda: jnp.load("x"), "a file (jax.load"),
@@ -160,9 +160,9 @@ def test_what_reads_nothing_passes(value):
 
 def inspected(theory):
     """Each function of the theory, its own ones of jaxtheory included."""
-    for function in outside.slots_of(theory).values():
-        for each in outside._called(outside.functions(function)):
-            yield from outside.reads(each)
+    for function in externals.functions_of(theory).values():
+        for each in externals._candidates(externals.functions(function)):
+            yield from externals.reads(each)
 
 
 @pytest.mark.parametrize("name", jaxtheory.theories.names())

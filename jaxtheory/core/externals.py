@@ -103,10 +103,10 @@ def binding(function: types.FunctionType, use: Use) -> Binding | None:
     return Binding(id(home), name, home[name], chain, path)
 
 
-def own(reached: Iterable[types.FunctionType], home: str) -> list[types.FunctionType]:
+def without_packages(users: Iterable[types.FunctionType], home: str) -> list[types.FunctionType]:
     """Leave out functions of installed packages other than `home`."""
     installed = lambda f: _installed(f.__code__.co_filename)
-    return [f for f in reached if package_of(f) == home or not installed(f)]
+    return [f for f in users if package_of(f) == home or not installed(f)]
 
 
 def package_of(thing: Any) -> str:
@@ -120,7 +120,7 @@ def _installed(file: str) -> bool:
     return file.startswith("<frozen ") or os.path.realpath(file).startswith(_LIBRARIES)
 
 
-def slots_of(theory: Any) -> dict[str, Callable]:
+def functions_of(theory: Any) -> dict[str, Callable]:
     """Return the functions of a theory and of its algorithms, by name, without `given`."""
     slots = {
         slot: part
@@ -196,14 +196,14 @@ def _of_callable(value: Any) -> Iterator[Read]:
         yield Read(_FILE, shown + name)
 
 
-def _called(reached: list[types.FunctionType]) -> list[types.FunctionType]:
+def _candidates(users: list[types.FunctionType]) -> list[types.FunctionType]:
     """Leave out methods of classes whose names occur nowhere as an attribute."""
-    named = {"__call__", "__init__"}.union(*(attributes(f.__code__) for f in reached))
+    named = {"__call__", "__init__"}.union(*(attributes(f.__code__) for f in users))
     owner = lambda f: f.__qualname__.rpartition(".")[0]
-    return [f for f in reached if owner(f)[-8:] in ("", "<locals>") or f.__name__ in named]
+    return [f for f in users if owner(f)[-8:] in ("", "<locals>") or f.__name__ in named]
 
 
-def require_inside(name: str, home: str, slots: Mapping[str, Callable]) -> None:
+def require_none(name: str, home: str, slots: Mapping[str, Callable]) -> None:
     """Raise InputError if functions of a theory read a file, the environment or a clock.
 
     Results that `functools.cache` keeps for them are forgotten if its code has changed; those that
@@ -215,18 +215,18 @@ def require_inside(name: str, home: str, slots: Mapping[str, Callable]) -> None:
         slots: Its functions by name.
     """
     parts = tuple(slots.items())
-    whole = traces.present() or code_hash(parts)
-    for cached, code in _inspected(whole, name, home, parts):
-        if _codes.get(cached) != code:
-            cached.cache_clear()
-            _codes[cached] = code
+    total = traces.present() or code_hash(parts)
+    for cache, code in _inspect(total, name, home, parts):
+        if _codes.get(cache) != code:
+            cache.cache_clear()
+            _codes[cache] = code
 
 
 _codes: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()  # of cached functions
 
 
 @functools.lru_cache(16)
-def _inspected(
+def _inspect(
     _code: str, name: str, home: str, slots: tuple[tuple[str, Callable], ...]
 ) -> tuple[tuple[Any, str], ...]:
     """Return the functions that keep their results, each with the hash of its code.
@@ -235,22 +235,24 @@ def _inspected(
     """
     caches: dict[int, Any] = {}
     for slot, function in slots:
-        reached = [f for f in own(functions(function), home) if package_of(f) != "jaxtheory"]
-        for each in _called(reached):
+        users = [
+            f for f in without_packages(functions(function), home) if package_of(f) != "jaxtheory"
+        ]
+        for each in _candidates(users):
             for read in reads(each):
                 raise InputError(
                     f"{name}.{slot} reads {read.what} ({read.name} in {_place(each)}), whose "
                     f"changes a sweep would not see; {_REMEDIES[read.what]}"
                 )
-        for cached in _caches([function, *reached]):
-            for at in _values(cached):
+        for cache in _caches([function, *users]):
+            for at in _values(cache):
                 raise InputError(
                     f"{name}.{slot}: functools.cache keeps results of a function that reads "
-                    f"{at.path}, a {type(at.value).__name__} ({_place(cached.__wrapped__)}), also "
+                    f"{at.path}, a {type(at.value).__name__} ({_place(cache.__wrapped__)}), also "
                     f"after {at.path} has changed; make it an argument, or remove the cache"
                 )
-            caches[id(cached)] = cached
-    return tuple((cached, code_hash(cached.__wrapped__)) for cached in caches.values())
+            caches[id(cache)] = cache
+    return tuple((cache, code_hash(cache.__wrapped__)) for cache in caches.values())
 
 
 def _place(function: Any) -> str:
@@ -266,9 +268,9 @@ def _keeps(value: Any) -> bool:
     )
 
 
-def _caches(reached: Iterable[Any]) -> Iterator[Any]:
+def _caches(users: Iterable[Any]) -> Iterator[Any]:
     """Yield the functions that keep their results, among functions and what they refer to."""
-    for each in reached:
+    for each in users:
         if _keeps(each):
             yield each
         if not isinstance(each, types.FunctionType):
@@ -282,10 +284,10 @@ def _caches(reached: Iterable[Any]) -> Iterator[Any]:
             yield thing
 
 
-def _values(cached: Any) -> Iterator[Binding]:
+def _values(cache: Any) -> Iterator[Binding]:
     """Yield the globals that a cached function reads and that are neither code nor a library's."""
-    home = package_of(cached.__wrapped__)
-    for each in own(functions(cached.__wrapped__), home):
+    home = package_of(cache.__wrapped__)
+    for each in without_packages(functions(cache.__wrapped__), home):
         for use in uses(each.__code__):
             if use.name in each.__code__.co_freevars or use.name.startswith("__"):
                 continue
