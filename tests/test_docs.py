@@ -23,6 +23,7 @@ PAGES = (
     "boundaries",
     "drawing",
     "explore",
+    "export",
     "networks",
     "observables",
     "own-gradient",
@@ -60,6 +61,17 @@ def test_the_commands_on_exploring_run(tmp_path, monkeypatch, capsys):
     for file in ("walk/explore.html", "walk.html", "explore.html"):
         assert (tmp_path / file).is_file()
     assert "finished" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_the_commands_on_exporting_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lines = (DOCS / "export.md").read_text().splitlines()
+    commands = [shlex.split(line)[1:] for line in lines if line.startswith("jaxtheory ")]
+    assert [words[0] for words in commands] == ["sweep", *["export"] * 3]
+    assert [main(words) for words in commands] == [0] * 4
+    for file in ("walk/data.csv", "walk.parquet", "walk.nc"):
+        assert (tmp_path / file).is_file()
 
 
 def test_every_public_module_stands_in_the_reference_once():

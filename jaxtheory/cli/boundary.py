@@ -10,7 +10,7 @@ import jaxtheory
 from jaxtheory.cli.export import print_aside
 from jaxtheory.cli.functions import loaded_function
 from jaxtheory.cli.parsing import SweepOptions
-from jaxtheory.cli.terminal import sweep_progress, table
+from jaxtheory.cli.terminal import put, sweep_progress, table
 from jaxtheory.system import disk
 
 if TYPE_CHECKING:
@@ -70,6 +70,8 @@ class Boundary:
             options.pop(name)
         theory, config, over = (options.pop(name) for name in ("theory", "config", "vary"))
         file = None if self.to is None else disk.located(self.to)
+        if file is not None and (file.is_dir() or not file.parent.is_dir()):
+            raise jaxtheory.InputError(f"--to {file}: must be a file in a folder that exists")
         asked = {"along": self.along, "between": self._between(), "when": _property(self.when)}
         with sweep_progress(theory.name) as progress:
             found = jaxtheory.boundary(
@@ -152,12 +154,12 @@ def write_boundary(found: "xr.Dataset", file: Path) -> None:
     names = ["low", "high", "boundary", "crossings", "first"]
     frame = found[names].to_dataframe().reset_index()
     write(file, as_csv(list(frame.columns), frame.to_dict("records")))
-    print(f"table     {file}")
+    put(f"table     {file}")
     axes = [str(dim) for dim in found.low.dims if dim != "seed"]
     if len(axes) == 1 and found[axes[0]].dtype.kind in "if":
         drawn = drawing(lambda: _picture(found, axes[0]), ("png",), print_aside)
         write(file.with_suffix(".png"), drawn.files["png"])
-        print(f"figure    {file.with_suffix('.png')}")
+        put(f"figure    {file.with_suffix('.png')}")
 
 
 def _picture(found: "xr.Dataset", axis: str) -> Any:

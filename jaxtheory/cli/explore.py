@@ -12,6 +12,7 @@ from tyro.conf import FlagCreatePairsOff, Positional, arg
 
 import jaxtheory
 from jaxtheory.cli.export import print_aside
+from jaxtheory.cli.terminal import put
 from jaxtheory.system import disk
 
 
@@ -48,17 +49,18 @@ class Explore:
         pages = Pages(disk.located(self.store), self.to and html_file(disk.located(self.to)))
         if self.watch:
             watch(pages, self.every, print_aside, lambda: self._written(pages.file))
-            print("finished")
+            put("finished")
             return 0
         pages.update(tell=print_aside)
         self._written(pages.file)
         if not pages.single and self.to is None and (pages.file.parent / REPORT).is_file():
-            print(f"page      {report(pages.file.parent, print_aside)}")  # which links to them
+            put(f"page      {report(pages.file.parent, print_aside)}")  # which links to them
         return 0
 
     def _written(self, file: Path) -> None:
         """Print the page and open it."""
-        print(f"page      {file}", flush=True)
+        put(f"page      {file}")
+        sys.stdout.flush()
         if self.open and not webbrowser.open(file.resolve().as_uri()):
             print_aside(f"no web browser was found; open {file} yourself")
 

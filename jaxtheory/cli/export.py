@@ -2,14 +2,13 @@
 
 import dataclasses
 import functools
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from tyro.conf import Positional, arg
 
-from jaxtheory.cli.terminal import table
+from jaxtheory.cli.terminal import put, say, table
 from jaxtheory.core.errors import InputError, tried
 from jaxtheory.system import disk
 
@@ -41,24 +40,24 @@ def check_metrics(theory: "Theory", metrics: Metrics) -> None:
 
 def print_aside(sentence: str) -> None:
     """Print a sentence to stderr."""
-    print(sentence, file=sys.stderr)
+    say(sentence)
 
 
 def print_dataset(data: "xr.Dataset", store: Path) -> None:
     """Print where the dataset of a sweep is, its dimensions and variables, and diverged runs."""
-    print(f"store     {store}")
-    print(f"dataset   {store / 'data.zarr'}")
-    print(f"dims      {', '.join(f'{name} {size}' for name, size in data.sizes.items())}")
-    print(f"variables {', '.join(map(str, data.data_vars))}")
+    put(f"store     {store}")
+    put(f"dataset   {store / 'data.zarr'}")
+    put(f"dims      {', '.join(f'{name} {size}' for name, size in data.sizes.items())}")
+    put(f"variables {', '.join(map(str, data.data_vars))}")
     diverged = int((data["diverged_at"] >= 0).sum())
     if diverged:
-        print(
+        put(
             f"diverged  {diverged} of {data['diverged_at'].size} runs; "
             "their records are NaN from diverged_at on"
         )
     if "stopped_at" in data:
         stopped = int((data["stopped_at"] >= 0).sum())
-        print(f"stopped   {stopped} of {data['stopped_at'].size} runs, at stopped_at")
+        put(f"stopped   {stopped} of {data['stopped_at'].size} runs, at stopped_at")
 
 
 def print_summary(data: "xr.Dataset") -> None:
@@ -75,11 +74,11 @@ def print_summary(data: "xr.Dataset") -> None:
         cells = last.rows[0][len(last.axes) :]
         table(title, ("metric", "last value"), list(zip(last.columns, cells, strict=True)))
     if any(" - " in column for column in last.columns):
-        print("a - b     difference of metric a and its predicted curve b")
+        put("a - b     difference of metric a and its predicted curve b")
     if len(last.rows) < last.points:
-        print(f"left out  {last.points - len(last.rows)} of {last.points} points")
+        put(f"left out  {last.points - len(last.rows)} of {last.points} points")
     if last.left_out:
-        print(f"left out  the metrics {', '.join(last.left_out)}")
+        put(f"left out  the metrics {', '.join(last.left_out)}")
 
 
 def draw_metrics(data: "xr.Dataset", store: Path, selected: Sequence[str]) -> None:
@@ -94,7 +93,7 @@ def draw_metrics(data: "xr.Dataset", store: Path, selected: Sequence[str]) -> No
         image = store / f"{name}.png"
         drawn = drawing(functools.partial(picture, data, name), ("png",), print_aside)
         write(image, drawn.files["png"])
-        print(f"figure    {image}")
+        put(f"figure    {image}")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -123,8 +122,6 @@ class Export:
         file = disk.located(self.to or folder / f"data.{export.SUFFIXES[self.format]}")
         export.write_file(data, self.format, file)
         if self.format != "netcdf" and (missing := export.left_out(data)):
-            print(
-                f"left out  {', '.join(missing)}: further dimensions (--format netcdf keeps them)"
-            )
-        print(f"file      {file}")
+            put(f"left out  {', '.join(missing)}: further dimensions (--format netcdf keeps them)")
+        put(f"file      {file}")
         return 0

@@ -35,7 +35,15 @@ from jaxtheory.cli.parsing import SweepOptions, load_theory
 from jaxtheory.cli.rerun import Rerun
 from jaxtheory.cli.run import RESULTS, Report, Run
 from jaxtheory.cli.show import List, Show
-from jaxtheory.cli.terminal import flush, mend_streams, say, steps_progress, sweep_progress, table
+from jaxtheory.cli.terminal import (
+    flush,
+    mend_streams,
+    put,
+    say,
+    steps_progress,
+    sweep_progress,
+    table,
+)
 from jaxtheory.core import plugins
 from jaxtheory.core.errors import line, out_of_memory, place
 from jaxtheory.system import disk
@@ -52,7 +60,7 @@ def _print_remark(theory: "Theory", config: "Config", arguments: dict[str, Any])
     from jaxtheory.engine.request.request import read
 
     if text := padding_note(read(theory, config, **arguments)):
-        print(f"sizes     {text}")
+        put(f"sizes     {text}")
 
 
 # ----------------------------------------------------------------------------------------- commands
@@ -124,17 +132,17 @@ class Plan(Machines, SweepOptions):
         rows = plan.rows()
         if rows:
             table("buckets", tuple(rows[0]), [tuple(row.values()) for row in rows])
-        print(f"points       {plan.points} ({plan.runs} runs, {plan.problems} problems)")
-        print(f"compilations {plan.compilations}")
-        print(f"devices      {plan.devices}")
-        print(f"chunks       {len(plan.chunks)}")
-        print(f"memory       {plan.memory_bytes / 2**20:.1f} MiB")
-        print(
+        put(f"points       {plan.points} ({plan.runs} runs, {plan.problems} problems)")
+        put(f"compilations {plan.compilations}")
+        put(f"devices      {plan.devices}")
+        put(f"chunks       {len(plan.chunks)}")
+        put(f"memory       {plan.memory_bytes / 2**20:.1f} MiB")
+        put(
             f"time         {plan.seconds:.1f} s "
             f"({'measured' if plan.measured else 'a rough estimate'})"
         )
         if script:
-            print(f"\njob script\n\n{script}")
+            put(f"\njob script\n\n{script}")
         return 0
 
 
@@ -155,7 +163,7 @@ class Verify:
     def __call__(self) -> int:
         if self.seeds < 1:
             raise jaxtheory.InputError(f"seeds = {self.seeds}: must be an integer in [1, inf)")
-        names = [self.theory] if self.theory else list(jaxtheory.theories.names())
+        names = [self.theory] if self.theory is not None else list(jaxtheory.theories.names())
         from jaxtheory.verification.verify import verify_each, worst
 
         passed = True
@@ -173,7 +181,7 @@ class Verify:
                     ("example", "assumption", "holds", "margin"),
                     result.assumptions,
                 )
-            print(
+            put(
                 f"{name}: {sum(row.passed for row in result.checks)} "
                 f"of {len(result.checks)} checks passed{result.note}\n"
             )
@@ -245,17 +253,17 @@ class Prune:
                 for i, row in ((i, report.sel(layer=i)) for i in report.layer.values)
             ],
         )
-        print(f"sparsity    {float(report.sparsity_of_model):.4f} of all weights")
-        print(f"perplexity  {pruned.before:.4f} before, {pruned.after:.4f} after")
+        put(f"sparsity    {float(report.sparsity_of_model):.4f} of all weights")
+        put(f"perplexity  {pruned.before:.4f} before, {pruned.after:.4f} after")
         if self.eval_text is not None:
             tokens, size = int(report.eval_tokens), int(report.eval_bytes)
-            print(f"{self.eval_text}: {tokens} tokens with {size} bytes are scored")
+            put(f"{self.eval_text}: {tokens} tokens with {size} bytes are scored")
             for label, name in (
                 ("perplexity", "eval_perplexity"),
                 ("bits per byte", "eval_bits_per_byte"),
             ):
                 before, after = map(float, report[name])
-                print(f"  {label:<13}  {before:.4f} before, {after:.4f} after")
+                put(f"  {label:<13}  {before:.4f} before, {after:.4f} after")
         if self.sizes:
             table(
                 "bytes of all weights",
@@ -267,7 +275,7 @@ class Prune:
                     )
                 ],
             )
-        print(f"checkpoint  {to}")
+        put(f"checkpoint  {to}")
         return 0
 
 
@@ -331,7 +339,7 @@ class New:
         template = "template_flax.py" if self.flax else "template.py"
         text = Path(__file__).with_name(template).read_text(encoding="utf-8")
         write(file, text.replace('name="template"', f'name="{self.name}"'))
-        print(f"{file}: try jaxtheory verify {file}, then jaxtheory run {file}")
+        put(f"{file}: try jaxtheory verify {file}, then jaxtheory run {file}")
         return 0
 
 
@@ -356,6 +364,7 @@ _Command = (
 )
 
 
+_LONG = 200  # characters of a name of a file in a message
 # Doctor reports a JAX that cannot start
 _WITHOUT_JAX = (List, New, Report, Export, Explore, Merge, Doctor)
 
@@ -393,8 +402,17 @@ def _code(words: list[str]) -> int:
         where = "" if (memory := out_of_memory(error)) else place(error)
         if not (memory or where or isinstance(error, OSError)):
             raise
-        say(f"{line(error)}{where}")
+        say(f"{line(error)}{where}" if memory or where else _of_file(error))
         return 2
+
+
+def _of_file(error: Exception) -> str:
+    """Return a line for an OSError: the file, with the middle of a long name left out, and why."""
+    name = str(getattr(error, "filename", None) or "")
+    if not name or not isinstance(error, OSError):
+        return line(error)
+    short = name if len(name) <= _LONG else f"{name[: _LONG // 2]}...{name[-_LONG // 2 :]}"
+    return f"{short}: {error.strerror or line(error)}; choose another file or folder"
 
 
 def entry() -> None:

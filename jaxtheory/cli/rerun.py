@@ -8,7 +8,7 @@ from tyro.conf import Positional, arg
 
 import jaxtheory
 from jaxtheory.cli.parsing import load_theory
-from jaxtheory.cli.terminal import table
+from jaxtheory.cli.terminal import put, table
 from jaxtheory.system import disk
 
 
@@ -26,7 +26,7 @@ class Rerun:
     where: Positional[Annotated[tuple[str, ...], arg(metavar="NAME=VALUE ...")]] = ()
     """Value of each axis, by field or symbol, and the seed, such as p=0.5 seed=3."""
     theory: Annotated[str | None, arg(metavar="FILE.py")] = None
-    """File that defines THEORY, for a theory without a name."""
+    """File that defines THEORY; by default the one that the store names, if it is unchanged."""
 
     def __call__(self) -> int:
         from jaxtheory.engine.rerun import rerun
@@ -43,10 +43,10 @@ class Rerun:
         title = ", ".join(self.where) or "the only run"
         table(f"{self.store}: {title}", ("result", "last value", "equal"), rows)
         total = len(again.values)
-        print(f"equal bit for bit  {len(again.same)} of {total} arrays")
+        put(f"equal bit for bit  {len(again.same)} of {total} arrays")
         if again.differs:
-            print(f"differing          {', '.join(again.differs)}")
-        print(f"\nin Python, with the same draws (numbers agree up to rounding):\n\n{again.python}")
+            put(f"differing          {', '.join(again.differs)}")
+        put(f"\nin Python, with the same draws (numbers agree up to rounding):\n\n{again.python}")
         return int(bool(again.differs))
 
 

@@ -13,7 +13,14 @@ from tyro.conf import FlagCreatePairsOff, Positional, arg
 import jaxtheory
 from jaxtheory.cli.export import print_aside
 from jaxtheory.cli.parsing import figure_places, named_figures
-from jaxtheory.cli.terminal import duration, steps_progress, sweep_progress, table, table_of_lines
+from jaxtheory.cli.terminal import (
+    duration,
+    put,
+    steps_progress,
+    sweep_progress,
+    table,
+    table_of_lines,
+)
 from jaxtheory.system import disk
 
 if TYPE_CHECKING:
@@ -62,18 +69,18 @@ class Run:
             records.append(record)
             if self.name != "headlines":
                 table_of_lines(_title(record), _COLUMNS, _rows([record]))
-                print(f"\nfigure {image}\ndata   {record['store']}\n")
+                put(f"\nfigure {image}\ndata   {record['store']}\n")
         if self.name == "headlines":
             table_of_lines("claims, the worst news first", _COLUMNS, _rows(records))
-            print(f"\n{_theories(records)}\n")
+            put(f"\n{_theories(records)}\n")
         elif len(places) > 1:
             table("summary", ("figure", *_OUTCOMES), _counts(records))
-        print(_sentence(records))
+        put(_sentence(records))
         undecided = any(claim["outcome"] == "undecided" for _, claim in _claims(records))
         if undecided and not self.until_decided:
-            print("--until-decided adds seeds to what is undecided")
+            put("--until-decided adds seeds to what is undecided")
         page = report(self.store, print_aside).absolute().as_uri()
-        print(f"page {page}#{quote(image.stem)}" if len(places) == 1 else f"page {page}")
+        put(f"page {page}#{quote(image.stem)}" if len(places) == 1 else f"page {page}")
         return int(any(claim["outcome"] == "differs" for _, claim in _claims(records)))
 
     def _records(self, places: list[tuple[str, int]]) -> Iterator[tuple[dict[str, Any], Path]]:
@@ -82,13 +89,13 @@ class Run:
         if len(places) == 1:
             if estimates[0] and not self.quick:
                 time_text = duration(estimates[0])
-                print(f"{self.name}: takes about {time_text}, or less if it has run before")
+                put(f"{self.name}: takes about {time_text}, or less if it has run before")
             yield run_one(self, *places[0], alone=True)
             return
         from jaxtheory.engine.execution.processes import count_processes, in_processes
 
         if any(estimates) and not self.quick:
-            print(f"{len(places)} figures: take at most about {duration(sum(estimates))}")
+            put(f"{len(places)} figures: take at most about {duration(sum(estimates))}")
         if self.name.endswith(".py") or count_processes(len(places)) == 1:
             yield from (run_one(self, *place, alone=True) for place in places)
             return
@@ -255,5 +262,5 @@ class Report:
     def __call__(self) -> int:
         from jaxtheory.reports.page import report
 
-        print(f"page {report(disk.located(self.folder), print_aside).absolute().as_uri()}")
+        put(f"page {report(disk.located(self.folder), print_aside).absolute().as_uri()}")
         return 0

@@ -11,7 +11,7 @@ from tyro.conf import FlagCreatePairsOff, Positional, arg
 
 import jaxtheory
 from jaxtheory.cli.parsing import load_theory, named_figures
-from jaxtheory.cli.terminal import duration, table
+from jaxtheory.cli.terminal import duration, put, table
 from jaxtheory.core import plugins
 from jaxtheory.core.errors import tried
 
@@ -79,7 +79,7 @@ class Show:
             _show_theory(self.name, self.all)
         else:
             for figure in named_figures(self.name):
-                print("\n".join(_page(*_of_figure(figure, self.all), whole=self.all)) + "\n")
+                put("\n".join(_page(*_of_figure(figure, self.all), whole=self.all)) + "\n")
         return 0
 
 
@@ -88,9 +88,9 @@ def _show_theory(name: str, whole: bool) -> None:
     theory = load_theory(name)
     entries = jaxtheory.figures.entries().values()
     figures = [jaxtheory.figures.get(f.name) for f in entries if f.theory == theory.name]
-    print("\n".join(_page(*_of_theory(theory, figures), whole=whole)))
+    put("\n".join(_page(*_of_theory(theory, figures), whole=whole)))
     if not whole:
-        print(f"\nmore: jaxtheory show {name} --all")
+        put(f"\nmore: jaxtheory show {name} --all")
         return
     columns = ("name", "symbol", "kind", "default", "range", "meaning")
     table("fields", columns, _field_rows(theory))

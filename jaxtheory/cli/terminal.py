@@ -7,13 +7,16 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from jaxtheory.core.labels import visible
+
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """Print rows under a title, as wide as the terminal, or 160 columns if there is none."""
     from rich import box
     from rich.table import Table
 
-    drawn = Table(*columns, title=title, title_justify="left", box=box.SIMPLE_HEAD)
+    heads = map(_text, columns)
+    drawn = Table(*heads, title=_text(title), title_justify="left", box=box.SIMPLE_HEAD)
     for row in rows:
         drawn.add_row(*map(_text, row))
     _print(drawn, 160)
@@ -28,7 +31,8 @@ def table_of_lines(title: str, columns: Sequence[str], rows: Iterable[Sequence[s
     from rich.cells import cell_len
     from rich.table import Table
 
-    rows, width = list(rows), _console(100).width
+    columns, rows = [*map(_text, columns)], [tuple(map(_text, row)) for row in rows]
+    width = _console(100).width
     widths = [max(map(cell_len, column)) for column in zip(columns, *rows, strict=True)]
     longest = widths.index(max(widths))
     room = max(20, width - sum(widths) + widths[longest] - 2 * len(columns) + 2)
@@ -38,7 +42,7 @@ def table_of_lines(title: str, columns: Sequence[str], rows: Iterable[Sequence[s
         drawn.add_column(name, no_wrap=True, overflow="ellipsis", max_width=most)
     for row in rows:
         drawn.add_row(*row)
-    sys.stdout.write(f"{title}\n\n")
+    put(f"{title}\n")
     _print(drawn, 100)
 
 
@@ -55,6 +59,15 @@ def _print(drawn: Any, columns: int) -> None:
     with console.capture() as printed:  # rich itself would exit on a closed pipe
         console.print(drawn)
     sys.stdout.writelines(f"{line.rstrip()}\n" for line in printed.get().splitlines())
+
+
+def put(text: object) -> None:
+    """Print a text and the end of a line to stdout.
+
+    Characters that would steer the terminal are written as escapes, because what is printed may
+    come from the files of others.
+    """
+    sys.stdout.write(f"{_text(str(text))}\n")
 
 
 def mend_streams() -> None:
@@ -76,9 +89,9 @@ def mend_streams() -> None:
 
 
 def say(message: object) -> None:
-    """Write a line to stderr, and ignore that it may be closed."""
+    """Write a line to stderr as `put` does to stdout, and ignore that it may be closed."""
     with contextlib.suppress(OSError):
-        sys.stderr.write(f"{message}\n")
+        sys.stderr.write(f"{_text(str(message))}\n")
 
 
 def flush(code: int) -> int:
@@ -106,12 +119,15 @@ def flush(code: int) -> int:
 
 
 def _text(value: Any) -> str:
-    """Format a value of a table: "yes" or "no", four digits, or "" for None."""
+    """Format a value of a table: "yes" or "no", four digits, or "" for None.
+
+    No character steers the terminal, but for a break of lines.
+    """
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
         return f"{value:.4g}"
-    return "" if value is None else str(value)
+    return "" if value is None else visible(str(value), allowed="\n")
 
 
 @contextlib.contextmanager
@@ -125,13 +141,13 @@ def _bar(title: str, shown: bool) -> Iterator[Callable[[int, int, str], None] | 
 
     columns = (
         SpinnerColumn(),
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
-        TextColumn("{task.fields[note]}"),
+        TextColumn("{task.fields[note]}", markup=False),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as drawn:
-        task = drawn.add_task(title, total=None, note="")
-        yield lambda done, of, note: drawn.update(task, completed=done, total=of, note=note)
+        task = drawn.add_task(_text(title), total=None, note="")
+        yield lambda done, of, note: drawn.update(task, completed=done, total=of, note=_text(note))
 
 
 @contextlib.contextmanager

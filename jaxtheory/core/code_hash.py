@@ -1,14 +1,16 @@
 """Hashes of code and arrays.
 
 The hash of a function covers its text in normal form, its closure, and every function, class or
-value that its globals refer to, down to the libraries. Comments, docstrings, assertions and the
-location of a file do not count. Objects are hashed as they are in memory, so a theory has the same
-hash in a package, in a file with helper modules, or typed into a notebook. A function whose text is
-not available is hashed by its bytecode, which differs between minor versions of Python.
+value that its globals refer to, down to the libraries. Comments, docstrings, assertions, names of
+local variables and the location of a file do not count. Objects are hashed as they are in memory,
+so a theory has the same hash in a package, in a file with helper modules, or typed into a notebook.
+A function whose text is not available is hashed by its bytecode, which differs between minor
+versions of Python.
+
+An object counts by its class and its contents, also if the class is that of a library. An object
+whose contents cannot be read, or change with each use, is refused.
 """
 
-import dataclasses
-import functools
 import hashlib
 import importlib
 import os
@@ -21,22 +23,11 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxtheory.core import names, source
+from jaxtheory.core import classes, contents, libraries, names, source
+from jaxtheory.core.contents import array_hash as array_hash
 from jaxtheory.core.errors import InputError
+from jaxtheory.core.libraries import LIBRARIES as LIBRARIES
 
-LIBRARIES = {
-    "jax",
-    "jaxlib",
-    "numpy",
-    "scipy",
-    "flax",
-    "optax",
-    "chex",
-    "jaxtyping",
-    "beartype",
-    "xarray",
-    "matplotlib",
-} | sys.stdlib_module_names
 # modules of jaxtheory that affect the bits of a result, hashed as one set in `computing`
 DECIDING = (
     "jaxtheory.ops.attention",
@@ -76,71 +67,138 @@ DECIDING = (
     "jaxtheory.engine.results.states",
     "jaxtheory.system.blas",
 )
-# modules that are hashed like those of a user; other modules of jaxtheory count by their texts
-_THEORIES = (
-    "jaxtheory.theories",
-    "jaxtheory.tasks",
-    "jaxtheory._sweeps",
-    "jaxtheory.llama",
-)
-# entries of a class that do not affect its behavior; pickling an instance leaves __slotnames__
-_NOT_OWN = (
-    "__doc__",
-    "__dict__",
-    "__weakref__",
-    "__module__",
-    "__firstlineno__",
-    "__static_attributes__",
-    "__slotnames__",
-)
 # globals with the location of a module and how it was loaded
 _PLACES = {"__file__", "__cached__", "__path__", "__spec__", "__loader__", "__builtins__"}
-_VALUES = (tuple, frozenset, types.CodeType, np.ndarray, np.generic, jax.Array)
+_HEAP = 1 << 9  # flag of a class that is not static in C
+_ARRAYS = np.ndarray | np.generic | jax.Array
+_DESCRIPTORS = (
+    types.MethodDescriptorType
+    | types.WrapperDescriptorType
+    | types.ClassMethodDescriptorType
+    | types.GetSetDescriptorType
+    | types.MemberDescriptorType
+)
+# names by which code reads the names of local variables, and those of functions
+_READ_LOCALS = {
+    *("locals", "vars", "dir", "eval", "exec", "f_locals", "_getframe", "currentframe", "stack"),
+    *("co_varnames", "co_freevars", "co_cellvars", "query", "evaluate"),
+}
+_READ_NAMES = {"__name__", "__qualname__", "co_name", "co_qualname"}
 
+# by which beartype samples entries of the arguments that it checks
+_CHECKS = {"__beartype_getrandbits"}
 
-def array_hash(tree: Any) -> str | None:
-    """Return a hash of the arrays of a pytree, or None for None."""
-    if tree is None:
-        return None
-    total = hashlib.sha256()
-    for leaf in jax.tree.leaves(tree):
-        array = np.ascontiguousarray(leaf)
-        total.update(f"{array.dtype}{array.shape}".encode() + array.tobytes())
-    return total.hexdigest()[:16]
+Label = tuple[str, str, str] | None  # kind, name and owner of a variable, such as an attribute
+Route = tuple[Label, Any] | None  # a variable, and the route to the object that holds it
+Part = tuple[Label, Any]  # an object, and the variable that holds it if there is one
 
 
 def code_hash(root: Any) -> str:
-    """Return a hash of a function, or of a structure of functions, with all that they refer to."""
-    return _digest(root, within_sets=True)
+    """Return a hash of a function, or of a structure of functions, with all that they refer to.
+
+    Raises InputError if an object cannot be hashed by its contents. The message names the variable
+    that holds it.
+    """
+    return _digest(root, None, frozenset())
 
 
-def _digest(root: Any, within_sets: bool) -> str:
-    """Return a hash; without `within_sets`, sets count by their number of entries only."""
+def _digest(root: Any, route: Route, sets: frozenset[int]) -> str:
+    """Return a hash; `sets` are the sets around the root, which are not entered again."""
     total, seen, homes = hashlib.sha256(), dict[int, tuple[int, Any]](), dict[str, None]()
-    waiting = [root]
+    arrays, spelled = dict[int, tuple[str, Any]](), list[tuple[source.Text | None, Any]]()
+    waiting: list[tuple[Any, Route]] = [(root, route)]
     while waiting:
-        thing = waiting.pop()
-        # Plain values are hashed at every occurrence; objects that may be cyclic are hashed once,
-        # then referred to by index
-        if not (_is_plain(thing) or isinstance(thing, _VALUES)):
+        thing, route = waiting.pop()
+        kind = type(thing)
+        if kind in contents.PLAIN:
+            total.update(f"{_plain(thing)}\0".encode())
+            continue
+        if kind is str or (isinstance(thing, PurePath) and libraries.is_library(kind.__module__)):
+            total.update(f"{_placeless(thing, homes)}\0".encode(errors="surrogatepass"))
+            continue
+        if id(thing) in arrays:  # by contents, since it may be a copy in another process
+            total.update(arrays[id(thing)][0].encode() + b"\0")
+            continue
+        # Values without parts are hashed at every occurrence; objects that may be cyclic are
+        # hashed once, then referred to by index
+        if not _is_value(thing):
             if id(thing) in seen:
                 total.update(f"again {seen[id(thing)][0]}\0".encode())
                 continue
             seen[id(thing)] = len(seen), thing  # kept, so that no id is used twice
-        if isinstance(thing, types.FunctionType) and (home := _home(thing)):
-            homes[home] = None
-        if isinstance(thing, str | PurePath):
-            total.update(f"{_placeless(thing, homes)}\0".encode())
-            continue
-        if isinstance(thing, set | frozenset):
-            # sorted by their hashes, because the order of a set differs between processes
-            inside = sorted(thing, key=lambda x: _digest(x, False)) if within_sets else []
-            text = f"set {len(thing)}"
+        if kind is types.FunctionType:
+            if home := _home(thing):
+                homes[home] = None
+            if not libraries.is_outside(_module(thing)):
+                spelled.append((source.of_function(thing.__code__, thing.__globals__), thing))
+        if kind is set or kind is frozenset:
+            text, inside = _of_set(thing, route, sets), list[Part]()
         else:
-            text, inside = _parts(thing)
-        total.update(text.encode() + b"\0")
-        waiting.extend(reversed(inside))
+            text, inside = _read(thing, route)
+            if not inside and isinstance(thing, _ARRAYS):
+                arrays[id(thing)] = text, thing
+        total.update(text.encode(errors="surrogatepass") + b"\0")
+        waiting.extend((x, (label, route) if label else route) for label, x in reversed(inside))
+    total.update(repr(_spelled(spelled)).encode(errors="surrogatepass"))
     return total.hexdigest()[:16]
+
+
+def _plain(thing: Any) -> str:
+    text = hashlib.sha256(thing).hexdigest() if isinstance(thing, bytes) else repr(thing)
+    return f"{type(thing).__name__} {text}"
+
+
+def _is_value(thing: Any) -> bool:
+    """True for an object without other objects in it that may refer back to it."""
+    if type(thing) is tuple:
+        return all(type(x) is str or type(x) in contents.PLAIN for x in thing)
+    return isinstance(thing, types.CodeType | np.generic)
+
+
+def _of_set(things: Any, route: Route, sets: frozenset[int]) -> str:
+    """Return the text of a set, with the hashes of its entries in sorted order.
+
+    The order of a set differs between processes.
+    """
+    if id(things) in sets:
+        return f"{type(things).__name__} within itself {len(things)}"
+    inner = sets | {id(things)}
+    return f"{type(things).__name__} {sorted(_digest(x, route, inner) for x in things)}"
+
+
+def _spelled(functions: list[tuple[source.Text | None, Any]]) -> list[Any]:
+    """Return the names that some function may read: of local variables and of functions."""
+    read = set[str]().union(*(each.names for each, _ in functions if each is not None))
+    read |= {x for each, f in functions if each is None for x in names.spelled(f.__code__)}
+    spelled = list[Any]()
+    if read & (_READ_LOCALS | _READ_NAMES):
+        spelled += [f.__name__ for _, f in functions]
+        spelled += [each.local for each, _ in functions if each is not None]
+    if "__qualname__" in read:
+        spelled += [f.__qualname__ for _, f in functions]
+    if read & _READ_LOCALS:
+        spelled += [each.free for each, _ in functions if each is not None]
+    return spelled
+
+
+def _read(thing: Any, route: Route) -> tuple[str, list[Part]]:
+    """Return the text and the parts of an object. Raises InputError if it cannot be read."""
+    try:
+        return _parts(thing)
+    except InputError:
+        raise
+    except contents.UnreadableError as error:
+        reason, remedy = error.reason, error.remedy
+    except Exception as error:  # the object may raise anything
+        reason = f"whose contents cannot be read ({type(error).__name__}: {error})"
+        remedy = "store numbers, strings, arrays or containers of them"
+    while route is not None and route[0] is None:
+        route = route[1]
+    where = (
+        "a value" if route is None or route[0] is None else "the {} `{}` of {}".format(*route[0])
+    )
+    reason, name = " ".join(reason.split()), type(thing).__qualname__
+    raise InputError(f"{where} is or holds a {name}, {reason}, so the code has no hash; {remedy}")
 
 
 def functions(root: Any) -> list[types.FunctionType]:
@@ -152,69 +210,120 @@ def functions(root: Any) -> list[types.FunctionType]:
     waiting = [root]
     while waiting:
         thing = waiting.pop()
-        if _is_plain(thing) or isinstance(thing, np.ndarray | jax.Array) or id(thing) in seen:
+        if type(thing) is str or type(thing) in contents.PLAIN or id(thing) in seen:
             continue
-        if isinstance(thing, set | frozenset):
-            text, inside = "set", list(thing)
-        else:
-            text, inside = _parts(thing)
+        inside = list[Any]()
+        if type(thing) in (set, frozenset):
+            inside = list(thing)
+        elif not isinstance(thing, jax.Array | np.generic) and type(thing) is not np.ndarray:
+            try:
+                inside = [x for _, x in _parts(thing)[1]]
+            except Exception:  # no function of it can be reached
+                inside = []
         seen[id(thing)] = thing, inside  # kept, so that no id is used twice
-        if isinstance(thing, types.FunctionType) and not text.startswith("library"):
+        user = isinstance(thing, types.FunctionType) and not libraries.is_outside(_module(thing))
+        if user and _address(thing) is None:
             users.append(thing)
         waiting.extend(reversed(inside))
     return users
 
 
-def _is_plain(thing: Any) -> bool:
-    return isinstance(thing, str | bytes | int | float | complex | bool | None | types.EllipsisType)
-
-
-def _parts(thing: Any) -> tuple[str, list[Any]]:
+def _parts(thing: Any) -> tuple[str, list[Part]]:
     """Return the text of an object itself, and the objects it consists of."""
-    if _is_plain(thing):
-        return f"{type(thing).__name__} {thing!r}", []
-    if isinstance(thing, np.ndarray | np.generic | jax.Array):
-        if isinstance(thing, jax.Array) and jax.numpy.issubdtype(thing.dtype, jax.dtypes.prng_key):
-            thing = jax.random.key_data(thing)
-        if isinstance(thing, jax.core.Tracer):
-            raise InputError(
-                f"a function stored a traced value, {thing.aval.str_short()}, in a variable "
-                "outside of it; return the value instead"
-            )
-        return f"array {array_hash(thing)}", []
-    if isinstance(thing, Mapping):
-        return f"dict {len(thing)}", [x for pair in thing.items() for x in pair]
-    if isinstance(thing, list | tuple):
-        return f"{type(thing).__name__} {len(thing)}", list(thing)
-    if isinstance(thing, types.CodeType):
+    kind = type(thing)
+    if isinstance(thing, jax.core.Tracer):
+        raise InputError(
+            f"a function stored a traced value, {thing.aval.str_short()}, in a variable "
+            "outside of it; return the value instead"
+        )
+    if kind is np.ndarray or (
+        isinstance(thing, np.generic | jax.Array) and libraries.is_library(kind.__module__)
+    ):
+        text, values = contents.of_array(thing)
+        return text, [(None, x) for _, x in values]
+    if kind is dict:
+        return f"dict {len(thing)}", [(None, x) for pair in thing.items() for x in pair]
+    if kind is list or kind is tuple:
+        return f"{kind.__name__} {len(thing)}", [(None, x) for x in thing]
+    if kind is types.CodeType:
         return _instructions(thing)
-    if isinstance(thing, types.ModuleType):
-        return f"library {thing.__name__}", []
-    if named := _address(thing):
-        return named, []
-    module, name = _module(thing), _name(thing)
-    library = module.partition(".")[0] in LIBRARIES
-    if isinstance(thing, types.FunctionType):
-        cells = [_content(cell) for cell in thing.__closure__ or ()]
-        if library:  # the closure of a function made by a library may have a user's
-            qualname = thing.__code__.co_qualname
-            return f"library {module} {qualname}", cells if "<locals>" in qualname else []
-        return "function", [*_of_function(thing), *cells, *_globals(thing)]
-    if library and not _wraps(thing):
-        return f"library {module} {name}", []
+    if kind is types.ModuleType or isinstance(thing, types.ModuleType):
+        return _of_module(thing)
+    if isinstance(thing, _DESCRIPTORS):
+        return f"{kind.__name__} {thing.__name__} {thing.__objclass__.__qualname__}", []
+    if kind is types.BuiltinFunctionType and isinstance(thing.__self__, types.ModuleType | None):
+        return f"library {thing.__module__} {thing.__qualname__}", []
+    if found := _address(thing):
+        return found, []
+    if kind is types.FunctionType:
+        return _of_function(thing)
     if isinstance(thing, type):
-        bases = list(thing.__mro__[1:-1])
-        kept = [(k, v) for k, v in vars(thing).items() if k not in _NOT_OWN and not _made(k, v)]
-        return f"class {name}", [*bases, *(x for pair in kept for x in pair)]
-    return f"object {type(thing).__qualname__}", list(_contents(thing))
+        pairs = classes.read(thing)
+        owner = thing.__qualname__
+        inside = [(("attribute", x, owner) if x else None, value) for x, value in pairs]
+        return f"class {_name(thing)} {len(pairs)}", inside
+    if name := contents.named(thing):
+        contents.require_constant(thing)
+        return f"library {_counted(kind.__module__)} {name}", []
+    text, pairs = contents.read(thing)
+    own = "" if libraries.is_library(_module(kind)) else kind.__qualname__
+    return text, [(("attribute", x, own) if x and own else None, value) for x, value in pairs]
 
 
-def _of_function(function: types.FunctionType) -> list[Any]:
-    """Return a function's code, its defaults and what it wraps."""
-    text = source.of_function(function.__code__, function.__globals__)
-    code = function.__code__ if text is None else text.normal
-    wrapped = getattr(function, "__wrapped__", None)
-    return [code, function.__defaults__, function.__kwdefaults__, wrapped]
+def _of_module(module: types.ModuleType) -> tuple[str, list[Part]]:
+    """Return the parts of a module that is used as a value: everything in it if it is a user's."""
+    name = module.__name__
+    if libraries.is_library(name) or name == "jaxtheory":
+        return f"library {name}", []
+    kept = {k: v for k, v in vars(module).items() if not (k.startswith("__") and k.endswith("__"))}
+    inside = list[Part]()
+    for key, value in kept.items():
+        inside += ((None, key), (("global", key, name), value))
+    return f"module {len(kept)}", inside
+
+
+def _of_function(function: types.FunctionType) -> tuple[str, list[Part]]:
+    """Return a function's code, its defaults, its attributes, its closure and its globals.
+
+    Of a function that a library made, only its closure and its defaults count beside its address.
+    """
+    code, module = function.__code__, _module(function)
+    options = {k: v for k, v in (function.__kwdefaults__ or {}).items() if k not in _CHECKS}
+    defaults: list[Part] = [(None, function.__defaults__), (None, options)]
+    cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
+    by = function.__qualname__.replace(".<locals>", "")
+    held = {name: ("closure variable", name, by) for name in cells}
+    if libraries.is_outside(module):
+        text = f"library {module} {code.co_qualname}"
+        if "<" not in code.co_qualname:
+            return text, []
+        inside = [(None, _content(x)) for x in cells.values()]
+        inside = [(None, x) for _, x in inside if not isinstance(x, contents.LOOKUPS)]
+        return f"{text} {_offset(function)}", [*defaults, *inside]
+    own = source.of_function(code, function.__globals__)
+    taken = code.co_freevars if own is None else own.free
+    kept = {k: v for k, v in vars(function).items() if k not in contents.DESCRIBED}
+    return "function", [
+        (None, code if own is None else own.normal),
+        *defaults,
+        (None, kept.pop("__wrapped__", None)),
+        *(x for k, v in sorted(kept.items()) for x in ((None, k), (("attribute", k, by), v))),
+        *((held[name], _content(cells[name])) for name in taken),
+        *_globals(function),
+    ]
+
+
+def _offset(function: types.FunctionType) -> int:
+    """Return how many lines a library's function begins below the function that made it.
+
+    Functions that were made by the same function may have the same name.
+    """
+    outer: Any = sys.modules.get(_module(function))
+    outer = getattr(outer, function.__code__.co_qualname.partition(".")[0], None)
+    while hasattr(outer, "__wrapped__"):
+        outer = outer.__wrapped__
+    first = getattr(getattr(outer, "__code__", None), "co_firstlineno", 0)
+    return function.__code__.co_firstlineno - int(first)
 
 
 def _module(thing: Any) -> str:
@@ -228,51 +337,42 @@ def _module(thing: Any) -> str:
 
 
 def _name(thing: Any) -> str:
-    named = getattr(thing, "__qualname__", None) or getattr(thing, "__name__", None)
-    return str(named or type(thing).__qualname__)
-
-
-def _is_library(module: str) -> bool:
-    return module.partition(".")[0] in LIBRARIES or _is_ours(module)
-
-
-def _is_ours(module: str) -> bool:
-    return module.startswith("jaxtheory.") and not module.startswith(_THEORIES)
+    called = getattr(thing, "__qualname__", None) or getattr(thing, "__name__", None)
+    return str(called or type(thing).__qualname__)
 
 
 def _counted(module: str) -> str:
-    """Return the name of a library's module.
+    """Return the name of a library's module with what tells its versions apart.
 
-    A module of jaxtheory that is not hashed with the engine also counts by its text.
+    A module of jaxtheory that is not hashed with the engine counts by its text.
     """
-    if not _is_ours(module) or module in DECIDING:
-        return module
-    return f"{module} {source.normal_text(source.text_of(module))}"
+    if libraries.is_ours(module) and module not in DECIDING:
+        return f"{module} {source.normal_text(source.text_of(module))}"
+    return f"{module} {libraries.release(module)}".rstrip()
 
 
 def _address(thing: Any) -> str | None:
     """Return the address of a function or class of a library or jaxtheory, None for others."""
-    module = str(getattr(thing, "__module__", None) or "")
-    if not callable(thing) or not _is_library(module):
+    module = getattr(thing, "__module__", None)
+    if not isinstance(module, str) or not callable(thing) or not libraries.is_library(module):
         return None
     target: Any = sys.modules.get(module)
     for part in _name(thing).split("."):
         target = getattr(target, part, None)
-    return f"library {_counted(module)} {_name(thing)}" if target is thing else None
+    if target is not thing and not _is_of_c(thing):
+        return None
+    return f"library {_counted(module)} {_name(thing)}"
 
 
-def _made(name: str, value: Any) -> bool:
-    """True if an entry of a class was generated by `dataclasses` from its fields."""
-    code = getattr(value, "__code__", None)
-    return code is not None and code.co_filename == "<string>" and name.startswith("__")
+def _is_of_c(thing: Any) -> bool:
+    """True for a class that is written in C, of which a library may not show the name."""
+    return isinstance(thing, type) and not thing.__flags__ & _HEAP
 
 
-def _instructions(code: types.CodeType) -> tuple[str, list[Any]]:
+def _instructions(code: types.CodeType) -> tuple[str, list[Part]]:
     """Return the text of instructions and their constants, without the docstring."""
-    steps = names.steps_of(code)
-    constants = [step.argval for step in steps if step.opcode in names.CONSTANT]
-    listing = [f"{s.opname} {'' if s.opcode in names.CONSTANT else s.argval}" for s in steps]
-    return f"code {code.co_argcount} {code.co_flags & names.KIND} {listing}", constants
+    listing, constants = names.listing(code)
+    return listing, [(None, x) for x in constants]
 
 
 def _content(cell: Any) -> Any:
@@ -282,49 +382,10 @@ def _content(cell: Any) -> Any:
         return None
 
 
-def _wraps(thing: Any) -> bool:
-    """True if a library's object wraps a function, as partial, jit and bound methods do."""
-    return isinstance(
-        thing, functools.partial | types.MethodType | staticmethod | classmethod | property
-    ) or hasattr(thing, "__wrapped__")
-
-
-def _contents(thing: Any) -> Iterator[Any]:
-    """Yield the contents of an object that is neither a function nor a class."""
-    if isinstance(thing, functools.partial):
-        yield from (thing.func, thing.args, thing.keywords)
-    elif isinstance(thing, types.MethodType):
-        yield from (thing.__func__, thing.__self__)
-    elif isinstance(thing, property):
-        yield from (thing.fget, thing.fset)
-    elif isinstance(thing, staticmethod | classmethod):
-        yield thing.__func__
-    elif dataclasses.is_dataclass(thing):
-        yield type(thing)
-        yield from (getattr(thing, field.name) for field in dataclasses.fields(thing))
-    else:
-        if not _wraps(thing):
-            yield type(thing)
-        yield getattr(thing, "__wrapped__", None)
-        kept = getattr(thing, "__dict__", {}).items()
-        yield {k: v for k, v in kept if not k.startswith("__") and not _is_derived(thing, k)}
-        slots = [
-            name
-            for base in type(thing).__mro__
-            for name in np.atleast_1d(getattr(base, "__slots__", ()))
-        ]
-        yield {name: getattr(thing, name, None) for name in map(str, slots)}
-
-
-def _is_derived(thing: Any, name: str) -> bool:
-    """True if an attribute is the stored value of a cached property."""
-    return isinstance(getattr(type(thing), name, None), functools.cached_property)
-
-
 # Objects that the names in a function refer to
 
 
-def _globals(function: types.FunctionType) -> Iterator[Any]:
+def _globals(function: types.FunctionType) -> Iterator[Part]:
     """Yield the objects that a function's globals refer to, and those that it imports.
 
     For a module these are the attributes that the function uses.
@@ -335,40 +396,37 @@ def _globals(function: types.FunctionType) -> Iterator[Any]:
         if name not in scope or name in _PLACES or name in code.co_freevars:
             continue
         if text is None or text.names >= {name, *chain}:  # names in assertions do not count
-            yield name
-            yield from _reached(scope[name], chain, code)
+            yield None, name
+            yield from _reached(name, scope[name], chain, _module(function))
     for entry in names.imports(code):
         if (module := _imported(entry, scope)) is not None:
-            for name in entry.names or ("",):
-                yield from _reached(module, (name,) if name else (), code)
+            chains: list[tuple[str, ...]] = [(name,) for name in entry.names]
+            if not chains and not entry.is_value and not _is_outer(module):
+                chains = [(x,) for x in sorted(names.attributes(code) & vars(module).keys())]
+            for chain in chains or ((),):
+                yield from _reached(entry.module, module, chain, _module(function))
 
 
-def _reached(thing: Any, chain: tuple[str, ...], code: types.CodeType) -> Iterator[Any]:
-    """Yield what a chain of attributes leads to.
-
-    If a user's module is used as a whole, yield everything in it that is an attribute in the code.
-    """
-    while isinstance(thing, types.ModuleType) and not _is_outside(thing):
-        if not chain:
-            whole = sorted(name for name in names.attributes(code) - _PLACES if name in vars(thing))
-            values = [vars(thing)[name] for name in whole]
-            yield from (x for x in values if not isinstance(x, types.ModuleType))
-            return
-        name, *rest = chain
-        if name in _PLACES:
-            return
-        thing, chain = getattr(thing, name, None), tuple(rest)
-    yield thing.__name__ if isinstance(thing, types.ModuleType) else thing
+def _reached(name: str, thing: Any, chain: tuple[str, ...], module: str) -> Iterator[Part]:
+    """Yield what a chain of attributes of a global leads to."""
+    while isinstance(thing, types.ModuleType) and not _is_outer(thing) and chain:
+        name, module, thing = chain[0], thing.__name__, getattr(thing, chain[0], None)
+        yield None, name
+        chain = chain[1:]
+    if isinstance(thing, types.ModuleType) and _is_outer(thing):
+        yield None, thing.__name__
+    else:
+        yield ("global", name, module), thing
 
 
-def _is_outside(module: types.ModuleType) -> bool:
-    return module.__name__.partition(".")[0] in LIBRARIES
+def _is_outer(module: types.ModuleType) -> bool:
+    return libraries.is_outside(module.__name__)
 
 
 def _imported(entry: names.Import, scope: dict[str, Any]) -> types.ModuleType | None:
     """Return the module of an import within a function, or None if it cannot be imported."""
     top = entry.module.partition(".")[0]
-    if top in LIBRARIES and not entry.level:
+    if libraries.is_outside(top) and not entry.level:
         return None
     try:
         name = "." * entry.level + entry.module
@@ -384,7 +442,7 @@ def _imported(entry: names.Import, scope: dict[str, Any]) -> types.ModuleType | 
 def _home(function: types.FunctionType) -> str | None:
     """Return the folder from which the module of a function was imported."""
     file, module = function.__globals__.get("__file__"), function.__module__
-    if not isinstance(file, str) or _is_library(_module(function)):
+    if not isinstance(file, str) or libraries.is_library(_module(function)):
         return None
     path = Path(file).absolute()
     depth = str(module).count(".") + (path.name == "__init__.py")

@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxtheory.core import traces
+from jaxtheory.core import externals, traces
 from jaxtheory.core.config import Config, fields
 from jaxtheory.core.errors import InputError, suggest, tried
 from jaxtheory.core.extended import WEIGHTS, Extended
@@ -79,6 +79,9 @@ def require_contract(theory: Theory, config: Config, algorithms: Any = None) -> 
     """
     if ships(theory):
         return
+    externals.require_none(
+        theory.name, externals.package_of(theory.Config), externals.functions_of(theory)
+    )
     names = tuple(algorithms or theory.algorithms)
     slots = [slot for slot in theory if callable(slot)]
     steps = [theory.algorithms[name] for name in names]

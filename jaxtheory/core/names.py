@@ -19,6 +19,8 @@ _MUTATORS = {
 }
 _CHANGES = {f"{act}_{what}" for act in ("STORE", "DELETE") for what in ("SUBSCR", "SLICE", "ATTR")}
 CONSTANT = frozenset(dis.hasconst)
+_ATTRIBUTE = ("LOAD_ATTR", "LOAD_METHOD")
+_LOCAL = frozenset((*dis.haslocal, *dis.hasfree))
 KIND = inspect.CO_GENERATOR | inspect.CO_VARARGS | inspect.CO_VARKEYWORDS | inspect.CO_COROUTINE
 
 
@@ -38,12 +40,14 @@ class Import(NamedTuple):
     """Import within a function.
 
     `level` is that of a relative import, 0 for an absolute one. `names` are the names taken from
-    the module; they are empty if the module itself is used.
+    the module; they are empty if the module itself is used. `is_value` is true if the module is
+    used otherwise than for its attributes, such as an argument of a call.
     """
 
     level: int
     module: str
     names: tuple[str, ...]
+    is_value: bool = False
 
 
 def _nested(code: types.CodeType) -> Iterator[types.CodeType]:
@@ -99,9 +103,23 @@ def imports(root: types.CodeType) -> tuple[Import, ...]:
     for steps in map(steps_of, _nested(root)):
         for i, step in enumerate(steps):
             if step.opname == "IMPORT_NAME" and i > 1:
-                level, names = steps[i - 2].argval, steps[i - 1].argval
-                entries.append(Import(int(level or 0), str(step.argval), tuple(names or ())))
+                level, names = int(steps[i - 2].argval or 0), tuple(steps[i - 1].argval or ())
+                target = next((x.argval for x in steps[i + 1 :] if "STORE" in x.opname), "")
+                is_value = not names and _is_value(root, str(target))
+                entries.append(Import(level, str(step.argval), names, is_value))
     return tuple(entries)
+
+
+def _is_value(root: types.CodeType, name: str) -> bool:
+    """True if a local variable is loaded other than to read an attribute of it."""
+    for steps in map(steps_of, _nested(root)):
+        for step, after in zip(steps, (*steps[1:], None), strict=True):
+            loaded = step.argval if isinstance(step.argval, tuple) else (step.argval,)
+            outer = step.opcode in CONSTANT or step.opname in (*_ATTRIBUTE, "LOAD_CLOSURE")
+            followed = after is not None and after.opname in _ATTRIBUTE
+            if "LOAD" in step.opname and name in loaded and not outer and not followed:
+                return True
+    return False
 
 
 @functools.lru_cache(maxsize=4096)
@@ -113,3 +131,40 @@ def attributes(root: types.CodeType) -> set[str]:
         for step in steps_of(code)
         if step.opname in ("LOAD_ATTR", "LOAD_METHOD")
     }
+
+
+@functools.lru_cache(maxsize=4096)
+def spelled(root: types.CodeType) -> frozenset[str]:
+    """Return the globals and attributes that a function's code names."""
+    return frozenset(name for code in _nested(root) for name in code.co_names)
+
+
+@functools.lru_cache(maxsize=4096)
+def listing(code: types.CodeType) -> tuple[str, list]:
+    """Return the instructions of a function as text, and their constants.
+
+    The text has a number in place of the name of a local variable that is not an argument: for a
+    free variable its place among these, for others the order of their appearance.
+    """
+    count = code.co_argcount + code.co_kwonlyargcount
+    count += bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
+    arguments, numbers = code.co_varnames[:count], dict[str, int]()
+
+    def number(name: str) -> str:
+        if name in arguments:
+            return name
+        if name in code.co_freevars:
+            return f"free {code.co_freevars.index(name)}"
+        return f"local {numbers.setdefault(name, len(numbers))}"
+
+    texts, constants = list[str](), []
+    for step in steps_of(code):
+        value = step.argval
+        if step.opcode in CONSTANT:
+            constants.append(code.co_consts[step.arg or 0] if step.opname == "KW_NAMES" else value)
+            value = ""
+        elif step.opcode in _LOCAL:
+            value = [number(x) for x in ([value] if isinstance(value, str) else value)]
+        texts.append(f"{step.opname} {value}")
+    kinds = (code.co_posonlyargcount, code.co_argcount, code.co_flags & KIND)
+    return f"code {kinds} {arguments} {texts} {code.co_exceptiontable!r}", constants

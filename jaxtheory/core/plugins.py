@@ -9,17 +9,19 @@ my_figure = "my_package.my_theory:FIGURE"
 
 import ast
 import contextlib
+import hashlib
 import importlib
 import importlib.machinery
 import importlib.util
 import sys
+import weakref
 from collections.abc import Iterator
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from jaxtheory.core.errors import InputError, place
+from jaxtheory.core.errors import InputError, line, place
 
 THEORIES, FIGURES = "jaxtheory.theories", "jaxtheory.figures"
 SHIPPED = (  # packages of jaxtheory.theories
@@ -38,6 +40,8 @@ _EXPECTED = {
     FIGURES: "Figure",
 }  # class names: core has no Figure
 _texts: dict[int, tuple[Path, bytes]] = {}  # the path and text of the file loaded last
+# for each module of a file: its path, and the SHA-256 of its contents when it was executed
+_files: weakref.WeakKeyDictionary[ModuleType, dict[str, str]] = weakref.WeakKeyDictionary()
 _beside: set[str] = set()  # modules in the folder of the file that was loaded last
 
 
@@ -48,8 +52,7 @@ def load_file(path: str | Path) -> ModuleType:
     the file is missing or cannot be executed.
     """
     file = Path(path)
-    if not file.is_file():
-        raise InputError(f"{file}: no such file")
+    text = _text_of(file)
     name = f"jaxtheory_user_{file.stem}"
     spec = importlib.util.spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
@@ -65,15 +68,35 @@ def load_file(path: str | Path) -> ModuleType:
         kind = "" if isinstance(error, InputError) else f"{type(error).__name__}: "
         at = (
             f" ({file.name}, line {error.lineno})"
-            if isinstance(error, SyntaxError)
+            if isinstance(error, SyntaxError) and error.lineno
             else place(error)
         )
         here = at.startswith(f" ({file.name}, ")
         where = f", {at[:-1].rpartition(', ')[2]}" if here else ""
         raise InputError(f"{file}{where}: {kind}{reason}{'' if here else at}") from error
     _texts.clear()
-    _texts[id(module)] = file.resolve(), file.read_bytes()
+    _texts[id(module)] = file.resolve(), text
+    _files[module] = {"file": str(file.resolve()), "sha256": hashlib.sha256(text).hexdigest()}
     return module
+
+
+def files() -> list[tuple[ModuleType, dict[str, str]]]:
+    """Return the modules that `load_file` has returned and that are still in use, the latest first.
+
+    Each has the path of its file as `file` and the SHA-256 of its contents as `sha256`.
+    """
+    return [*_files.items()][::-1]
+
+
+def _text_of(file: Path) -> bytes:
+    """Return the contents of a file. Raises InputError if it is not a regular file to be read."""
+    try:
+        if not file.is_file():  # a pipe would never end
+            why = "no such file" if not file.exists() else "is not a regular file"
+            raise InputError(f"{file}: {why}")
+        return file.read_bytes()
+    except OSError as error:
+        raise InputError(f"{file}: {error.strerror or line(error)}") from None
 
 
 def loaded_file(path: str | Path) -> ModuleType:
@@ -83,7 +106,7 @@ def loaded_file(path: str | Path) -> ModuleType:
     file = Path(path)
     module = sys.modules.get(f"jaxtheory_user_{file.stem}")
     home, text = _texts.get(id(module), (None, b""))
-    if module is None or _beside or home != file.resolve() or file.read_bytes() != text:
+    if module is None or _beside or home != file.resolve() or _text_of(file) != text:
         return load_file(path)
     return module
 

@@ -1,8 +1,8 @@
 """Source text in a normal form.
 
-Two texts that differ only in comments, docstrings, assertions, annotations of arguments or
-formatting have the same normal form. It is therefore the same under `python -O` and in every
-version of Python.
+Two texts that differ only in comments, docstrings, assertions, annotations of arguments, names of
+local variables or formatting have the same normal form. It is therefore the same under `python -O`
+and in every version of Python.
 
 The text of a function is read from where its module was loaded: a file, an archive or a notebook.
 It is used only if compiling it gives exactly the code in memory, because a file that was edited
@@ -23,25 +23,44 @@ import types
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from jaxtheory.core import scopes
+from jaxtheory.core.scopes import Function
+
 _SILENT = {"ctx", "kind", "type_comment", "returns"}  # fields that do not affect values
 _BODIES = {"body", "orelse", "finalbody"}  # fields with statements
 _FUTURES = sum({getattr(__future__, name).compiler_flag for name in __future__.all_feature_names})
-_Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+_IDENTIFIERS = {"id", "asname", "name", "rest"}  # fields with a name that is bound or used
 
 
 class Text(NamedTuple):
-    """Normal form of a function, with the names and attributes in it."""
+    """Normal form of a function, with the names and attributes in it.
+
+    `local` holds the names of local variables, for which the normal form has numbers, and `free`
+    those of the free variables, each in order of appearance. A free variable that occurs in
+    assertions only is not in `free`.
+    """
 
     normal: str
     names: frozenset[str]
+    local: tuple[str, ...] = ()
+    free: tuple[str, ...] = ()
 
 
-def _normal(node: ast.AST) -> Text:
+def _normal(node: ast.AST, free: tuple[str, ...] = ()) -> Text:
     """Return the normal form of a syntax tree.
 
-    The name of the function itself does not count. `__debug__` counts by its value.
+    The name of the function itself does not count, nor do its defaults, which count by their
+    values. `__debug__` counts by its value, and a local variable by the order of its appearance.
     """
     out, names, waiting = list[str](), set[str](), list[Any]([node])
+    arguments = getattr(node, "args", None)
+    places, numbers = scopes.resolve(node, free), dict[scopes.Local, int]()
+
+    def number(place: Any) -> Any:
+        if not isinstance(place, scopes.Local):
+            return place
+        return f"local {numbers.setdefault(place, len(numbers))}"
+
     while waiting:
         thing = waiting.pop()
         if isinstance(thing, tuple):  # the name of a field
@@ -53,8 +72,11 @@ def _normal(node: ast.AST) -> Text:
             kind: Any = type(thing)
             out.append(kind.__name__)
             inside: list[Any] = []
+            place = places.get(id(thing))
             for name in _fields(kind):
                 value = getattr(thing, name, None)
+                if thing is arguments and name in ("defaults", "kw_defaults"):
+                    continue
                 if (
                     value is None and kind not in (ast.Constant, ast.MatchSingleton)
                 ) or value == []:
@@ -62,6 +84,14 @@ def _normal(node: ast.AST) -> Text:
                 if kind is ast.Name or (kind is ast.Attribute and name == "attr"):
                     names.add(str(value))
                     value = str(__debug__) if value == "__debug__" else value
+                if place is not None and name in _IDENTIFIERS:
+                    value = number(place)
+                elif place is not None and kind is ast.Nonlocal:
+                    value = [number(each) for each in place]
+                if isinstance(thing, ast.AnnAssign) and name == "annotation":
+                    if not isinstance(thing.target, ast.Name) or id(thing.target) in places:
+                        continue  # of a local variable, which is not evaluated
+                    value = ast.unparse(thing.annotation)
                 if name in _BODIES and isinstance(value, list):
                     value = [x for x in value if not _without_effect(x)]
                 elif kind is ast.JoinedStr:  # Python 3.12 leaves empty pieces
@@ -72,7 +102,12 @@ def _normal(node: ast.AST) -> Text:
             out.append(str(len(inside)))
         else:
             out.append(repr(thing))
-    return Text("\n".join(out), frozenset(names))
+    taken = [place.name for place in numbers if place.is_free]
+    if free:  # such as the class that `super` refers to
+        spelled = {x.id for x in ast.walk(node) if isinstance(x, ast.Name)}
+        taken += [name for name in free if name not in spelled]
+    own = tuple(place.name for place in numbers if not place.is_free)
+    return Text("\n".join(out), frozenset(names), own, tuple(taken))
 
 
 @functools.cache
@@ -162,7 +197,7 @@ def _read_text(code: types.CodeType, scope: dict[str, Any]) -> Text | None:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     node = _the_one(code, functions)
-    return None if node is None else _normal(node)
+    return None if node is None else _normal(node, code.co_freevars)
 
 
 @functools.lru_cache(maxsize=16)
@@ -171,15 +206,15 @@ def _parsed(text: str) -> ast.Module:
     return ast.parse(text)
 
 
-def _beginning(text: str, line: int) -> list[_Function]:
+def _beginning(text: str, line: int) -> list[Function]:
     """Return the functions in a module's text that, with their decorators, begin on a line."""
-    waiting, functions = list[Any]([_parsed(text)]), list[_Function]()
+    waiting, functions = list[Any]([_parsed(text)]), list[Function]()
     while waiting:
         node = waiting.pop()
         decorators = getattr(node, "decorator_list", ())
         first = min([getattr(node, "lineno", 0), *(each.lineno for each in decorators)])
         if first <= line <= (getattr(node, "end_lineno", None) or line):
-            if first == line and isinstance(node, _Function):
+            if first == line and isinstance(node, Function):
                 functions.append(node)
             waiting += ast.iter_child_nodes(node)
     return functions
@@ -200,7 +235,7 @@ def _inside(code: types.CodeType) -> Iterator[types.CodeType]:
             yield from _inside(constant)
 
 
-def _the_one(code: types.CodeType, functions: list[_Function]) -> _Function | None:
+def _the_one(code: types.CodeType, functions: list[Function]) -> Function | None:
     """Return the function of a code object among those that begin on the same line.
 
     It is the innermost function that contains all instructions of the code.

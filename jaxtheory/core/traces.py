@@ -40,5 +40,5 @@ def digest(parts: tuple[Any, ...]) -> str:
 
 
 @functools.lru_cache(_KEPT)
-def _part(_whole: str, parts: tuple[Any, ...]) -> str:
+def _part(_total: str, parts: tuple[Any, ...]) -> str:
     return code_hash(parts)

@@ -14,6 +14,7 @@ from jaxtheory.core.plain import as_json
 from jaxtheory.engine.planning.lay_out import Plan, plan_request
 from jaxtheory.engine.request.axes import Axis
 from jaxtheory.engine.request.request import Request
+from jaxtheory.engine.results.environment import present
 from jaxtheory.engine.results.identity import identity
 from jaxtheory.engine.results.rectangle import (
     Rectangle,
@@ -26,7 +27,7 @@ from jaxtheory.engine.results.rectangle import (
 )
 from jaxtheory.engine.results.states import continues, observable
 from jaxtheory.engine.results.store import Store
-from jaxtheory.engine.results.versions import Versions, present, require_present
+from jaxtheory.engine.results.versions import Versions, require_present
 from jaxtheory.engine.results.view import parts_of
 
 

@@ -12,6 +12,7 @@ from jaxtheory.core.config import Size, fields
 from jaxtheory.core.errors import InputError
 from jaxtheory.core.extended import WEIGHTS
 from jaxtheory.core.plain import as_json
+from jaxtheory.core.resolve import python_of
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.execution.local import run_chunk
 from jaxtheory.engine.planning.lay_out import plan_request
@@ -214,7 +215,6 @@ def _stored(data: xr.Dataset, name: str, run: StoredRun, shape: tuple[int, ...])
 
 def _python(request: Request, run: StoredRun) -> str:
     """The call that trains a run alone; its draws are the same, and its numbers up to rounding."""
-    name = request.theory.name
     standard = request.theory.Config()
     changed = {
         n: getattr(run.config, n)
@@ -225,7 +225,7 @@ def _python(request: Request, run: StoredRun) -> str:
         f"{n}={int(v.n) if isinstance(v, Size) else v!r}" for n, v in changed.items()
     )
     return (
-        f"theory = jaxtheory.theories.get({name!r})\n"
+        f"import jaxtheory\n\ntheory = {python_of(request.theory)}\n"
         f"jaxtheory.simulate(theory, theory.Config({arguments}), "
         f"jaxtheory.run_key({request.key}, {run.seed}),\n"
         f"    steps={run.steps}, algorithm={run.algorithm!r}, dtype={request.dtype!r})"

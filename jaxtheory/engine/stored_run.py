@@ -15,7 +15,7 @@ from jaxtheory.core.code_hash import code_hash
 from jaxtheory.core.config import Config, canonical, fields
 from jaxtheory.core.errors import InputError, suggest
 from jaxtheory.core.extended import named_weights
-from jaxtheory.core.resolve import theory_of
+from jaxtheory.core.resolve import recorded_theory, theory_of
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.compute.training import draw_problem
 from jaxtheory.engine.planning.layout import group, lanes
@@ -56,9 +56,7 @@ def select(data: xr.Dataset, theory: _TheoryLike | None, where: dict[str, Any]) 
             "data must be the dataset of a sweep, as returned by jaxtheory.sweep(...) or "
             "xarray.open_zarr('STORE/data.zarr')"
         )
-    found: Theory = theory_of(data.attrs["theory"] if theory is None else theory)
-    if found.name != data.attrs["theory"]:
-        raise InputError(f"theory is {found.name}, but the dataset is of {data.attrs['theory']}")
+    found = theory_of_dataset(data, theory)
     table = fields(found.Config)
     symbols = {field.symbol: name for name, field in table.items()}
     dims = [str(dim) for dim in data["diverged_at"].dims]
@@ -97,6 +95,25 @@ def select(data: xr.Dataset, theory: _TheoryLike | None, where: dict[str, Any]) 
     )
 
 
+def theory_of_dataset(data: xr.Dataset, theory: _TheoryLike | None = None) -> Theory:
+    """Return the theory of a dataset: the one that is given, or else the one that it names.
+
+    Raises InputError if there is none, if the user's file that defined it is missing or has
+    changed, or if the theory that is given has another name.
+    """
+    name, text = str(data.attrs["theory"]), data.attrs.get("theory_file")
+    if theory is None:
+        try:
+            record = None if text is None else json.loads(text)
+        except (TypeError, ValueError, RecursionError):
+            record = text  # which is refused as damaged
+        return recorded_theory(name, record)
+    found: Theory = theory_of(theory)
+    if found.name != name:
+        raise InputError(f"theory is {found.name}, but the dataset is of {name}")
+    return found
+
+
 def _equals(values: np.ndarray, value: Any) -> np.ndarray:
     """True where a coordinate has a value; numbers may differ in the last digits of their text."""
     if values.dtype.kind in "iuf" and isinstance(value, int | float | np.number):
@@ -112,7 +129,7 @@ def params(
 
     Args:
         data: The dataset of a sweep with `save_params`.
-        theory: The theory; by default the one that the dataset names, which must have a name.
+        theory: The theory; by default the one that the dataset names, by its name or its FILE.py.
         step: The step at which the weights were kept; None for the last of the run.
         **where: The value of each axis, by the name or symbol of its field, and the seed. An axis
             of one value may be left out.
@@ -191,7 +208,7 @@ def problem(data: xr.Dataset, theory: _TheoryLike | None = None, **where: Any) -
 
     Args:
         data: The dataset of a sweep.
-        theory: The theory; by default the one that the dataset names, which must have a name.
+        theory: The theory; by default the one that the dataset names, by its name or its FILE.py.
         **where: The value of each axis, by the name or symbol of its field, and the seed. An axis
             of one value may be left out.
 

@@ -111,8 +111,29 @@ def run_key(k: Any, seed: Any) -> jax.Array:
     refuse_fork()
     compilation_cache.use()
     with jax.transfer_guard("allow"):
-        base = jax.random.key(number("key", k), impl="threefry2x32")
-        return jax.random.fold_in(base, number("seed", seed))
+        return jax.random.fold_in(base_key(number("key", k)), number("seed", seed))
+
+
+def base_key(k: Any) -> jax.Array:
+    """Return the key `jax.random.key(k)`, whatever generator and offset of seeds JAX is set to.
+
+    Args:
+        k: An integer in [0, 2^32), or a traced integer.
+
+    Returns:
+        A typed threefry2x32 key.
+
+    Example:
+        >>> import jax, jaxtheory
+        >>> key = jaxtheory.draws.base_key(7)
+        >>> bool(jax.numpy.array_equal(jax.random.key_data(key), [0, 7]))
+        True
+    """
+    if isinstance(k, jax.core.Tracer):
+        data = jnp.stack([jnp.zeros((), jnp.uint32), k.astype(jnp.uint32)])
+    else:
+        data = jnp.asarray(np.array([0, k], np.uint32))
+    return jax.random.wrap_key_data(data, impl="threefry2x32")
 
 
 def masked(values: Array, *axes: Size | int) -> Array:

@@ -21,8 +21,13 @@ def _whole(file: Path) -> Iterator[Path]:
 
     Raises InputError if the file cannot be written, or is a device, a pipe or a folder.
     """
-    target = file.resolve() if file.is_symlink() else file
-    if target.exists() and not target.is_file():
+    try:
+        target = file.resolve() if file.is_symlink() else file
+        unfit = target.exists() and not target.is_file()
+    except (OSError, RuntimeError) as error:  # a name that is too long, or a loop of links
+        why = getattr(error, "strerror", None) or "a loop of links"
+        raise InputError(f"{file}: {why}; choose another name for this file") from None
+    if unfit:
         kind = "a folder" if target.is_dir() else "not a regular file"
         raise InputError(f"{file} is {kind}; choose another name for this file")
     try:
@@ -37,8 +42,11 @@ def _whole(file: Path) -> Iterator[Path]:
 
 
 def write(file: Path, data: bytes | str) -> str:
-    """Write a file atomically, text as UTF-8, and return the SHA-256 of its contents."""
-    content = data.encode() if isinstance(data, str) else data
+    """Write a file atomically, text as UTF-8, and return the SHA-256 of its contents.
+
+    Characters that UTF-8 does not have, as in the names of some files, are written as escapes.
+    """
+    content = data.encode(errors="backslashreplace") if isinstance(data, str) else data
     with _whole(file) as temporary:
         synced(temporary, content)
     return hashlib.sha256(content).hexdigest()

@@ -13,16 +13,16 @@ import random
 import re
 import types
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, MutableSequence, MutableSet
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
+from jaxtheory.core import externals
 from jaxtheory.core.code_hash import LIBRARIES, functions
 from jaxtheory.core.config import Config, canonical
 from jaxtheory.core.errors import tried
-from jaxtheory.core.names import Use, uses
+from jaxtheory.core.names import uses
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.request.settings import numerics
 from jaxtheory.ops.draws import run_key
@@ -50,32 +50,9 @@ class HiddenRead(NamedTuple):
     why: str
 
 
-class Binding(NamedTuple):
-    """The module or closure that binds a name, and the value there."""
-
-    home: int
-    name: str
-    value: Any
-    chain: tuple[str, ...]
-    path: str
-
-
-def _slots(theory: Theory) -> dict[str, Callable]:
-    """Return the functions of a theory and of its algorithms, by name."""
-    slots = {
-        slot: part
-        for slot, part in theory._asdict().items()
-        if callable(part) and not isinstance(part, type)
-    }
-    for label, algorithm in theory.algorithms.items():
-        parts = algorithm._asdict().items()
-        slots |= {f"algorithm {label}.{part}": function for part, function in parts if function}
-    return slots
-
-
 def _reads(theory: Theory) -> list[HiddenRead]:
     """List what the code of a theory's functions reads and may find changed."""
-    reached = {slot: _of_theory(functions(function)) for slot, function in _slots(theory).items()}
+    reached = {slot: _own(functions(part)) for slot, part in externals.functions_of(theory).items()}
     everything = list({id(f): f for of_slot in reached.values() for f in of_slot}.values())
     homes = {id(f.__globals__): f.__globals__ for f in everything}
     writers = everything + [f for home in homes.values() for f in _functions_in(home)]
@@ -87,13 +64,10 @@ def _reads(theory: Theory) -> list[HiddenRead]:
     return [HiddenRead(name, tuple(slots), why) for (name, why), slots in slots_of.items()]
 
 
-def _of_theory(reached: list[types.FunctionType]) -> list[types.FunctionType]:
-    """Leave out functions of libraries and of installed packages other than the theory's own."""
-    package = lambda f: str(f.__globals__.get("__name__")).partition(".")[0]
-    first = {package(f) for f in reached[:1]}
-    installed = lambda f: "site-packages" in Path(f.__code__.co_filename).parts
-    mine = (f for f in reached if package(f) not in LIBRARIES)
-    return [f for f in mine if package(f) in first or not installed(f)]
+def _own(reached: list[types.FunctionType]) -> list[types.FunctionType]:
+    """Leave out functions of libraries and of installed packages other than the first one's."""
+    mine = [f for f in reached if externals.package_of(f) not in LIBRARIES]
+    return externals.without_packages(mine, externals.package_of(mine[0])) if mine else []
 
 
 def _functions_in(home: Mapping[str, Any]) -> Iterator[types.FunctionType]:
@@ -105,29 +79,11 @@ def _functions_in(home: Mapping[str, Any]) -> Iterator[types.FunctionType]:
                 yield function
 
 
-def _binding(function: types.FunctionType, use: Use) -> Binding | None:
-    """Return the binding of a name, through modules to the one that has it; None for a built-in."""
-    free = function.__code__.co_freevars
-    if use.name in free:
-        cell = (function.__closure__ or ())[free.index(use.name)]
-        try:
-            return Binding(id(cell), "", cell.cell_contents, use.chain, use.name)
-        except ValueError:  # not filled yet
-            return None
-    home, name, chain, path = function.__globals__, use.name, use.chain, use.name
-    if name not in home:
-        return None
-    while isinstance(home[name], types.ModuleType) and chain and chain[0] in vars(home[name]):
-        home, name, chain = vars(home[name]), chain[0], chain[1:]
-        path += f".{name}"
-    return Binding(id(home), name, home[name], chain, path)
-
-
 def _changes(function: types.FunctionType) -> Iterator[tuple[tuple[int, str], str]]:
     """Yield ((home, name), why) of each name that a function rebinds or changes."""
     by = function.__qualname__.replace(".<locals>", "")
     for use in uses(function.__code__):
-        if use.act == "read" or (at := _binding(function, use)) is None:
+        if use.act == "read" or (at := externals.binding(function, use)) is None:
             continue
         if use.act == "rebind" or isinstance(function.__globals__.get(use.name), types.ModuleType):
             yield (at.home, at.name), f"{by} rebinds it"
@@ -143,8 +99,11 @@ def _impurities(
     for step in (step for c in code for step in dis.get_instructions(c)):
         if step.opname == "IMPORT_NAME" and step.argval in _IMPURE:
             yield str(step.argval), "differs from call to call"
+    for read in externals.reads(function):
+        if read.what != externals.CLOCK:  # these are found below
+            yield read.name, f"reads {read.what}"
     for use in uses(function.__code__):
-        if use.act != "read" or (at := _binding(function, use)) is None:
+        if use.act != "read" or (at := externals.binding(function, use)) is None:
             continue
         if (library := _changing(at)) is not None:
             yield library, "differs from call to call"
@@ -154,7 +113,7 @@ def _impurities(
             yield at.path, changed[at.home, at.name]
 
 
-def _changing(at: Binding) -> str | None:
+def _changing(at: externals.Binding) -> str | None:
     """Return the name of a library function whose result differs at each call, else None."""
     module, owner = getattr(at.value, "__module__", None), getattr(at.value, "__self__", None)
     name = getattr(at.value, "__name__", at.name)

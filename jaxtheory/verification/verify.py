@@ -25,7 +25,7 @@ from jaxtheory.core.validation import validate
 from jaxtheory.engine.execution.processes import count_processes, in_processes
 from jaxtheory.engine.planning.padding import trust
 from jaxtheory.engine.request.current import find_fault
-from jaxtheory.engine.request.settings import compiler_options, inherited, numerics
+from jaxtheory.engine.request.settings import carry_settings, compiler_options, numerics
 from jaxtheory.ops.draws import run_key
 from jaxtheory.system.backend import computes, workers
 from jaxtheory.verification import padding, purity, theory_gradient
@@ -198,7 +198,7 @@ def _verified(theory: Theory, seeds: int, only: Sequence[str] | None) -> Table:
     ):  # compilation dominates, and runs in parallel
         examples = [vary_config(theory, e, i, seeds, dtype) for i, e in enumerate(theory.examples)]
         _require_trained(theory, examples)
-        run_check, gradient_row = inherited(_run_check), inherited(_gradient_row)
+        run_check, gradient_row = carry_settings(_run_check), carry_settings(_gradient_row)
         jobs = [
             [pool.submit(run_check, check, i, example) for i, example in enumerate(examples)]
             for check in checks

@@ -1,5 +1,6 @@
 """What `jaxtheory sweep` says and draws in the end, and `jaxtheory export`."""
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -123,3 +124,30 @@ def test_a_file_that_cannot_be_written_is_told_of(
     assert main(["export", str(store), "--format", "csv", "--to", str(store)]) == 2
     assert f"{store}: Is a directory; choose another --to" in capsys.readouterr().err
     assert not list(store.parent.glob(".tmp-*"))
+
+
+@pytest.mark.parametrize("name", ["csv", "netcdf", "parquet"])
+@pytest.mark.parametrize("kind", ["pipe", "folder", "loop", "long", "below", "null"])
+def test_what_is_not_a_file_is_not_replaced(name, kind, store, capsys, tmp_path):
+    capsys.readouterr()
+    make = {
+        "pipe": os.mkfifo,
+        "folder": os.mkdir,
+        "loop": lambda path: os.symlink(path, path),
+        "below": lambda path: Path(path).touch(),
+    }
+    names = {"long": "x" * 5000, "null": "a\0b", "below": "below/out"}
+    if kind in make:
+        make[kind](kind)
+    before = sorted(os.listdir())
+    assert main(["export", str(store), "--format", name, "--to", names.get(kind, kind)]) == 2
+    error = capsys.readouterr().err
+    assert len(error.splitlines()) == 1 and "Error" not in error
+    assert sorted(os.listdir()) == before
+
+
+def test_the_target_of_a_link_is_replaced_and_the_link_stays(store):
+    Path("real.csv").touch()
+    Path("link.csv").symlink_to("real.csv")
+    assert main(["export", str(store), "--format", "csv", "--to", "link.csv"]) == 0
+    assert Path("link.csv").is_symlink() and Path("real.csv").stat().st_size > 0

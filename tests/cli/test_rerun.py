@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
+import xarray as xr
 
 from jaxtheory.cli.main import main
 
@@ -23,6 +25,11 @@ def test_it_prints_the_results_and_the_call(store, capsys):
     printed = capsys.readouterr().out
     assert "equal bit for bit  4 of 4 arrays" in printed
     assert "jaxtheory.run_key(0, 1)" in printed and "eta=0.2" in printed
+    code = printed.partition("up to rounding):\n\n")[2]
+    again = {}
+    exec(code.replace("jaxtheory.simulate", "result = jaxtheory.simulate"), again)
+    want = xr.open_zarr("out/data.zarr").distance.sel(eta=0.2, seed=1)
+    np.testing.assert_allclose(again["result"].metrics["distance"], want, rtol=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+import xarray as xr
+
+from jaxtheory.cli import terminal
+from jaxtheory.cli.export import print_dataset, print_summary
 
 ROOT = Path(__file__).parents[2]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -82,3 +87,34 @@ def test_a_sweep_says_all_where_signs_are_missing(tmp_path: Path) -> None:
     done = shell(f"jaxtheory {COMMANDS[-1]}", tmp_path, PYTHONIOENCODING="ascii")
     assert (done.returncode, done.stderr) == (0, b"")
     assert b"variables" in done.stdout and (tmp_path / "kept" / "data.zarr").is_dir()
+
+
+ODD = "a\x1b]0;title\x07\x9b31m\rb\u202e"
+SEEN = r"a\x1b]0;title\x07\x9b31m\rb\u202e"
+
+
+def test_no_text_steers_the_terminal(capsys):
+    terminal.put(ODD)
+    terminal.say(ODD)
+    terminal.table(ODD, [ODD], [[ODD]])
+    terminal.table_of_lines(ODD, [ODD], [[ODD]])
+    out, err = capsys.readouterr()
+    assert out.count(SEEN) == 7 and err == f"{SEEN}\n"
+    assert not {*"\x1b\x07\x9b\r\u202e"} & {*(out + err)}
+
+
+def test_no_label_of_a_dataset_steers_the_terminal(capsys, tmp_path):
+    grid = (("lab", "seed"), np.full((2, 1), -1))
+    records = (("lab", "seed", "step"), np.zeros((2, 1, 1)))
+    labels = {"lab": [ODD, "=b"], "seed": [0], "step": [1]}
+    data = xr.Dataset({"diverged_at": grid, ODD: records}, labels)
+    print_dataset(data, tmp_path / ODD)
+    print_summary(data)
+    out, _ = capsys.readouterr()
+    assert SEEN in out and not {*"\x1b\x07\x9b\r\u202e"} & {*out}
+
+
+def test_bars_show_texts_as_they_are(monkeypatch):
+    monkeypatch.setattr(terminal.sys.stderr, "isatty", lambda: True, raising=False)
+    with terminal.steps_progress("[/x] \x1b[2J[red]") as show:
+        show("[/y]", 1, 2, 3.0)

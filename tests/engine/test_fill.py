@@ -357,7 +357,7 @@ def test_a_returned_dataset_carries_no_encoding(tmp_path):
 
 
 READER = """
-import os, sys
+import email.policy, os, sys
 import jaxtheory
 from tests.helpers.quadratic import THEORY, Config
 asked = {"vary": {"eta": [0.1, 0.2]}, "steps": 20, "record": 5, "dtype": "float64"}

@@ -1,8 +1,11 @@
 """Parameters and problems of single runs of a dataset."""
 
+import json
+
 import jax
 import numpy as np
 import pytest
+import xarray as xr
 
 import jaxtheory
 from jaxtheory.theories import group_sparse, low_rank, random_walk
@@ -100,3 +103,37 @@ def test_a_dataset_without_weights_or_with_other_problems():
     alone = jaxtheory.sweep(THEORY, Config(), steps=2, key=jaxtheory.run_key(0, 3))
     with pytest.raises(jaxtheory.InputError, match="the key of one run"):
         jaxtheory.problem(alone, THEORY)
+
+
+OWN = "from jaxtheory.cli.template import THEORY\nTHEORY = THEORY._replace(name='own')\n"
+
+
+def test_a_dataset_names_the_file_of_its_theory(tmp_path):
+    file = tmp_path / "own.py"
+    file.write_text(OWN)
+    theory = jaxtheory.theories.load(file).THEORY
+    asked = {"seeds": 2, "steps": 2, "save_params": True, "store": tmp_path / "store"}
+    data = jaxtheory.sweep(theory, theory.Config(), **asked)
+    stored = xr.open_zarr(tmp_path / "store" / "data.zarr")
+    for each in (data, stored):
+        record = json.loads(each.attrs["theory_file"])
+        assert record["file"] == str(file) and len(record["sha256"]) == 64
+        assert jaxtheory.params(each, seed=1).weights.shape == (10,)
+        assert jaxtheory.problem(each, seed=1).mean.shape == (10,)
+    file.write_text(OWN + "\n")
+    with pytest.raises(jaxtheory.InputError, match=r"own\.py, which has changed since .* theory="):
+        jaxtheory.params(stored, seed=1)
+    assert jaxtheory.params(stored, theory, seed=1).weights.shape == (10,)
+
+
+def test_a_dataset_of_a_theory_that_ships_names_no_file():
+    data = jaxtheory.sweep(random_walk, random_walk.Config(), seeds=2, steps=2)
+    assert "theory_file" not in data.attrs
+
+
+def test_the_name_in_a_dataset_is_not_executed_as_a_file(tmp_path):
+    (tmp_path / "evil.py").write_text("raise SystemExit('executed')")
+    data = jaxtheory.sweep(random_walk, random_walk.Config(), seeds=2, steps=2)
+    data.attrs["theory"] = str(tmp_path / "evil.py")
+    with pytest.raises(jaxtheory.InputError, match="neither ships nor is installed"):
+        jaxtheory.params(data, seed=1)

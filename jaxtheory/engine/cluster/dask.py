@@ -25,7 +25,7 @@ from jaxtheory.core.errors import InputError, notice, suggest
 from jaxtheory.engine.execution.local import Computed, Execute, Tell, silent
 from jaxtheory.engine.execution.task import Task
 from jaxtheory.engine.records import Chunk
-from jaxtheory.system import backend
+from jaxtheory.system import backend, disk, temporary
 
 _AHEAD = 2  # chunks submitted at a time, per thread of the cluster
 _COUNT_SECONDS = 2  # interval at which the threads of the cluster are counted
@@ -294,8 +294,8 @@ def slurm(jobs: int = 1, options: Mapping[str, Any] | None = None) -> Iterator[E
     """Open an executor on jobs of Slurm, with one worker per job.
 
     A job that ends is replaced by a new one. Scheduler and workers communicate over TLS with
-    certificates made for this cluster, which are files in the working directory while the cluster
-    exists.
+    certificates made for this cluster. While it exists, their files are in a folder of the working
+    directory that only the user can read.
 
     Args:
         jobs: The number of jobs, at least 1.
@@ -328,9 +328,9 @@ def slurm(jobs: int = 1, options: Mapping[str, Any] | None = None) -> Iterator[E
         _needed("cryptography")
     if arguments["security"] is False:
         arguments["security"] = None
-    if arguments.get("shared_temp_directory") is None:
-        arguments["shared_temp_directory"] = _configured()["shared-temp-directory"] or os.getcwd()
-    with _without_logs():
+    shared = arguments.get("shared_temp_directory") or _configured()["shared-temp-directory"]
+    with _without_logs(), _secret_folder(shared or os.getcwd()) as folder:
+        arguments["shared_temp_directory"] = str(folder)
         with _refused():
             cluster = jobqueue.SLURMCluster(
                 scheduler_options={"dashboard_address": None}, **arguments
@@ -338,6 +338,28 @@ def slurm(jobs: int = 1, options: Mapping[str, Any] | None = None) -> Iterator[E
         with cluster, _closing(distributed.Client(cluster, set_as_default=False)) as client:
             cluster.adapt(minimum_jobs=count, maximum_jobs=count)
             yield on(client)
+
+
+@contextlib.contextmanager
+def _secret_folder(parent: str | Path) -> Iterator[Path]:
+    """Give a folder that only this user can read, for the files of certificates.
+
+    It is removed when the block ends, since those who wrote files there would remove them only when
+    Python ends, and the command line ends without that. What killed processes have left in the same
+    parent is removed too.
+    """
+    place = disk.located(parent)
+    with contextlib.ExitStack() as open_folder:
+        try:
+            temporary.tidy(place)
+            folder = open_folder.enter_context(temporary.owned(place))
+            folder.chmod(0o700)
+        except OSError as error:
+            raise InputError(
+                f"{place}: {error.strerror or error}; choose a folder that all nodes see with "
+                "--job shared_temp_directory=DIR"
+            ) from None
+        yield folder
 
 
 def script(options: Mapping[str, Any] | None = None) -> str:

@@ -420,7 +420,7 @@ def run_keys(request: Request, seeds: Any) -> Any:
     if not isinstance(key, int):
         return jax.tree.map(lambda x: jnp.broadcast_to(key, x.shape), seeds)
     with traces.under(""):  # as no code of a theory is called, one program serves all theories
-        return _folded(jax.random.key(key, impl="threefry2x32"), seeds)
+        return _folded(draws.base_key(key), seeds)
 
 
 @jax.jit

@@ -68,7 +68,7 @@ def csv(file: str | Path) -> Callable[[Progress], None]:
         row |= {"step": progress.step, "runs": progress.runs}
         row |= {name: _number(mean) for name, mean in sorted(progress.metrics.items())}
         with _writing(path), path.open("a+", encoding="utf-8", newline="") as handle:
-            header = _row(list(row))
+            header = _row(list(map(cell, row)))
             handle.seek(0)
             present = handle.readline()
             if present and present.rstrip("\r\n") != header.rstrip("\r\n"):

@@ -13,10 +13,10 @@ from jaxtheory.engine.planning.layout import lanes
 from jaxtheory.engine.records import Chunk, Outcome, Part, Resumed
 from jaxtheory.engine.request.request import Request
 from jaxtheory.engine.request.settings import numerics
+from jaxtheory.engine.results.environment import present
 from jaxtheory.engine.results.rectangle import Rectangle
 from jaxtheory.engine.results.states import Before, arrays_of
 from jaxtheory.engine.results.store import Store
-from jaxtheory.engine.results.versions import present
 
 
 @dataclasses.dataclass(frozen=True)

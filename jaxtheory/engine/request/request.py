@@ -1,6 +1,7 @@
 """The request of a sweep: all that determines its numbers, checked once by `read`."""
 
 import itertools
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -8,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxtheory.core import contract, traces
+from jaxtheory.core import contract, externals, traces
 from jaxtheory.core.check_theory import check_theory
 from jaxtheory.core.code_hash import code_hash
 from jaxtheory.core.config import Config, canonical, fields
@@ -132,6 +133,9 @@ def read(
         names = tuple(dict.fromkeys(points.values("algorithm")))
         save_params = False if save_params is None else save_params
         if save_params is not False or observe is not None or dims is not None:
+            if isinstance(observe, Mapping):
+                named = {f"observe[{n!r}]": f for n, f in observe.items() if callable(f)}
+                externals.require_none(theory.name, externals.package_of(theory.Config), named)
             with numerics(precision) as float_dtype:
                 at = canonical(points.point(0).config, float_dtype)
                 words = {word for axis in axes for word in (axis.name, *axis.values)}
@@ -192,11 +196,22 @@ def _written(config: Config) -> dict[str, Any]:
 
 def _check_type(theory: Theory, config: Config) -> None:
     """Raise InputError unless a config is of this theory."""
-    if type(config) is not theory.Config:
-        raise InputError(
-            f"config is a {type(config).__name__} of {type(config).__module__}; pass a "
-            f"{theory.Config.__qualname__} of {theory.name}"
-        )
+    kind, expected = type(config), theory.Config
+    if kind is expected:
+        return
+    home, name = kind.__module__, kind.__qualname__
+    if (home, name) == (expected.__module__, expected.__qualname__):
+        again = f"{name} was defined again" if home == "__main__" else f"{home} was loaded again"
+        present: Any = sys.modules.get(home)
+        for part in name.split("."):
+            present = getattr(present, part, None)
+        old, remedy = "config", f"make it anew, as a {name} of the present {home}"
+        if present is kind:
+            old, remedy = "theory", f"make it anew, or take it from the present {home}"
+        raise InputError(f"{again}, and the {old} is of the earlier one; {remedy}")
+    raise InputError(
+        f"config is a {kind.__name__} of {home}; pass a {expected.__qualname__} of {theory.name}"
+    )
 
 
 def read_schedule(record: Any, steps: Sequence[int] | np.ndarray, name: str = "record") -> Schedule:

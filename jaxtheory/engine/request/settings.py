@@ -45,7 +45,7 @@ def under(settings: dict[str, Any], device: Any) -> Iterator[None]:
         yield
 
 
-def inherited(function: Callable[..., Result]) -> Callable[..., Result]:
+def carry_settings(function: Callable[..., Result]) -> Callable[..., Result]:
     """Return the function under the settings of the calling thread, for another thread."""
     caller = settings()
 
@@ -61,9 +61,10 @@ def numerics(dtype: Any = None, partitionable: bool | None = None) -> Iterator[n
     """Apply the settings that decide numbers, and give the float dtype.
 
     None for `dtype` and `partitionable` (jax_threefry_partitionable) means JAX's present settings.
-    Matrix products have the precision "highest". NaN is allowed, because runs may diverge. Programs
-    are compiled, because jax_disable_jit would round differently. Transfers are allowed, because
-    Python numbers are sent to the device. LAPACK has one thread, see `blas.one_thread`.
+    Matrix products have the precision "highest". Keys that a theory makes are of threefry, and the
+    derivative of a softmax is that of its formula. NaN is allowed, because runs may diverge.
+    Programs are compiled, because jax_disable_jit would round differently. Transfers are allowed,
+    because Python numbers are sent to the device. LAPACK has one thread, see `blas.one_thread`.
     """
     name = dtype_name(dtype)
     compilation_cache.use()
@@ -73,6 +74,8 @@ def numerics(dtype: Any = None, partitionable: bool | None = None) -> Iterator[n
             flag("jax_threefry_partitionable") if partitionable is None else partitionable
         ),
         jax.default_matmul_precision("highest"),
+        jax.default_prng_impl("threefry2x32"),
+        jax.softmax_custom_jvp(False),
         jax.debug_nans(False),
         jax.debug_infs(False),
         jax.disable_jit(False),

@@ -11,6 +11,7 @@ import xarray as xr
 from jaxtheory.core import docstrings
 from jaxtheory.core.config import Config, Size, fields
 from jaxtheory.core.plain import as_json
+from jaxtheory.core.resolve import file_of
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.request.request import Request
 from jaxtheory.engine.results.identity import fingerprint
@@ -31,7 +32,7 @@ def of_dataset(request: Request, code: dict[str, str]) -> dict[str, Any]:
 
     They are the theory, algorithm, base config (as JSON), steps, key, dtype, version, and the
     digest of the theory's code. `code` holds the hash of each part of the theory, and of the
-    engine.
+    engine. For the theory of a user's file, `theory_file` is its path and SHA-256 (as JSON).
     """
     entries: dict[str, Any] = {
         "theory": request.theory.name,
@@ -43,6 +44,8 @@ def of_dataset(request: Request, code: dict[str, str]) -> dict[str, Any]:
     }
     if isinstance(request.key, int):
         entries["key"] = request.key
+    if (record := file_of(request.theory)) is not None:
+        entries["theory_file"] = json.dumps(record)
     with contextlib.suppress(metadata.PackageNotFoundError):
         entries["jaxtheory_version"] = metadata.version("jaxtheory")
     return entries
@@ -63,7 +66,7 @@ def summarized(dataset: xr.Dataset) -> xr.Dataset:
 
     The summary tells the theory, the number of points and seeds, and the share of diverged runs, or
     of runs without a boundary in the result of a search for boundaries. A notebook shows the
-    attributes at once if there are fewer than ten.
+    attributes at once if there are fewer than ten, as for the theories of this package.
     """
     swept = "diverged_at" in dataset
     if not swept and "boundary" not in dataset:

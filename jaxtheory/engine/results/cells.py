@@ -1,9 +1,11 @@
-"""CSV tables in which no string becomes a formula when a spreadsheet opens them."""
+"""CSV tables in which no string becomes a formula in a spreadsheet, or steers a terminal."""
 
 import csv
 import io
 from collections.abc import Sequence
 from typing import Any
+
+from jaxtheory.core.labels import visible
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
@@ -11,15 +13,19 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 def cell(value: Any) -> Any:
     """Return a table entry, with an apostrophe before a string that would run as a formula.
 
-    Numbers are kept, also those that are written as strings.
+    Control characters are written as escapes, but for tabs and breaks of lines. Numbers are kept,
+    also those that are written as strings.
     """
-    if not isinstance(value, str) or not value.startswith(_FORMULA):
+    if not isinstance(value, str):
         return value
+    text = visible(value, allowed="\t\r\n")
+    if not text.startswith(_FORMULA) and not text.lstrip().startswith(_FORMULA):
+        return text
     try:
-        float(value)
+        float(text)
     except ValueError:
-        return f"'{value}"
-    return value
+        return f"'{text}"
+    return text
 
 
 def as_csv(columns: Sequence[str], rows: Sequence[dict[str, Any]]) -> str:

@@ -44,23 +44,34 @@ def write_file(data: xr.Dataset, kind: str, file: Path) -> None:
     """Write a csv, netcdf or parquet file beside the target, and rename it when it is whole.
 
     A table has one row per point, seed and step, with the axes first. A variable without steps is
-    repeated in each row of its run. Raises InputError if the file cannot be written.
+    repeated in each row of its run. A symbolic link stays, and what it points to is replaced.
+    Raises InputError if the file cannot be written, or is a device, a pipe or a folder.
     """
     require_package(kind)
-    if not file.parent.is_dir():
-        raise InputError(f"{file}: the directory {file.parent} does not exist; choose another --to")
+    try:
+        target = file.resolve() if file.is_symlink() else file
+        if target.exists() and not target.is_file():
+            why = "Is a directory" if target.is_dir() else "is not a regular file"
+            raise InputError(f"{file}: {why}; choose another --to")
+        if not target.parent.is_dir():
+            why = f"the directory {target.parent} does not exist"
+            raise InputError(f"{file}: {why}; choose another --to")
+    except (OSError, RuntimeError) as error:  # also a loop of links
+        why = getattr(error, "strerror", None) or "a loop of links"
+        raise InputError(f"{file}: {why}; choose another --to") from None
     writers: dict[str, Callable[[Path], object]] = {
         "netcdf": lambda target: netcdf.write_netcdf(data, target),
         "csv": lambda target: _without_formulas(_frame(data)).to_csv(target, index=False),
         "parquet": lambda target: _frame(data).to_parquet(target, index=False),
     }
     try:
-        tidy(file.parent)
-        with beside(file.absolute()) as temporary:  # an absolute path is never taken for a URL
+        tidy(target.parent)
+        with beside(target.absolute()) as temporary:  # an absolute path is never taken for a URL
             writers[kind](temporary)
-            os.replace(temporary, file)
-    except OSError as error:
-        raise InputError(f"{file}: {error.strerror or line(error)}; choose another --to") from None
+            os.replace(temporary, target)
+    except (OSError, UnicodeEncodeError) as error:  # PyArrow takes only names in UTF-8
+        why = getattr(error, "strerror", None) or line(error)
+        raise InputError(f"{file}: {why}; choose another --to") from None
 
 
 def _without_formulas(rows: Any) -> Any:

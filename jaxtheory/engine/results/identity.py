@@ -49,9 +49,7 @@ def identity(request: Request) -> dict[str, Any]:
         "seeds": request.seeds.tolist(),
         "steps": request.points.steps,
         "algorithm": request.algorithm,
-        "key": request.key
-        if isinstance(request.key, int)
-        else as_json(jax.random.key_data(request.key)),
+        "key": request.key if isinstance(request.key, int) else _key_numbers(request.key),
         "record": as_json(request.schedule.records),
         "metrics": None
         if request.schedule.which is None
@@ -70,6 +68,12 @@ def identity(request: Request) -> dict[str, Any]:
         "threefry_partitionable": request.partitionable,
         "code": _theory_code(request) | {"engine": computing.digest()},
     }
+
+
+def _key_numbers(key: jax.Array) -> Any:
+    """Numbers of a key, after the name of its generator unless that is threefry2x32."""
+    numbers, name = as_json(jax.random.key_data(key)), str(jax.random.key_impl(key))
+    return numbers if name == "threefry2x32" else [name, *numbers]
 
 
 def _observed(request: Request) -> dict[str, list] | None:

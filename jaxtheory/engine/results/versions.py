@@ -5,28 +5,14 @@ Reading never compares them; a sweep that computes more does.
 """
 
 import json
-import platform
 from collections.abc import Iterable, Mapping
-from importlib import metadata
-
-import jax
 
 from jaxtheory.core.errors import InputError
+from jaxtheory.engine.results.environment import present
 
-_PACKAGES = ("jax", "jaxlib", "numpy", "optax")
 ACCEPTED = "accepted_versions"  # an attribute of the dataset
 
 Versions = Mapping[str, str]
-
-
-def present() -> dict[str, str]:
-    """Return the versions of this process, and the backend that JAX computes on.
-
-    The minor version of Python is included because its `sum` of floats changed in 3.12.
-    """
-    python = ".".join(platform.python_version_tuple()[:2])
-    packages = {name: metadata.version(name) for name in _PACKAGES}
-    return {"python": python, "backend": jax.default_backend(), **packages}
 
 
 def require_present(path: object, stored: Iterable[Versions], accept: bool) -> None:

@@ -44,10 +44,11 @@ function rowsOfMap() {
   return rows;
 }
 
-/** A cell of CSV; no text becomes a formula when a spreadsheet opens the file. */
+/** A cell of CSV; no text becomes a formula in a spreadsheet, and control characters are escapes. */
 function csvCell(value) {
-  let text = String(value);
-  if (/^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/.test(text) && !(text.trim() && Number.isFinite(Number(text)))) text = `'${text}`;
+  const escaped = c => `\\x${c.charCodeAt(0).toString(16).padStart(2, "0")}`;
+  let text = String(value).replace(/[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]/g, escaped);
+  if (/^\s*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/.test(text) && !(text.trim() && Number.isFinite(Number(text)))) text = `'${text}`;
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 

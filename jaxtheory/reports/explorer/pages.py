@@ -111,7 +111,8 @@ class Pages:
         """The address of a page relative to the page that lists it."""
         from urllib.parse import quote
 
-        return quote(Path(os.path.relpath(target, self.file.parent)).as_posix())
+        relative = Path(os.path.relpath(target, self.file.parent)).as_posix()
+        return quote(os.fsencode(relative))  # also a name that is not UTF-8
 
     def _write_list(self, refresh: float) -> None:
         """Write the page that lists the pages."""

@@ -174,9 +174,40 @@ def test_jobs_of_slurm(tmp_path):
     store = tmp_path / "store"
     words = ["sweep", FILE, "--vary", "eta=.1,.2", "--steps", "5", "--store", store]
     words += ["--executor", "slurm", "--job", "cores=1", "--job", "memory=4GB"]
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    words += ["--job", f"shared_temp_directory={shared}"]
     path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
     out = finished(started("-m", "jaxtheory", *words, PATH=path))
     assert out[0] == f"store     {store}" and (store / "data.zarr").is_dir()
+    assert list(shared.iterdir()) == []  # neither a key nor a certificate
+
+
+def test_the_folder_of_keys_is_private_and_removed(tmp_path):
+    with pytest.raises(ZeroDivisionError), cluster._secret_folder(tmp_path) as folder:
+        (folder / "key.pem").write_text("secret")
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700 and folder.parent == tmp_path
+        _ = 1 / 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_keys_of_a_killed_command_are_removed_by_the_next(tmp_path):
+    left = tmp_path / ".tmp-0123456789abcdef"
+    left.mkdir()
+    (left / "lock").touch()
+    (left / "key.pem").write_text("secret")
+    with cluster._secret_folder(tmp_path):
+        assert not left.exists()
+
+
+def test_a_folder_of_keys_that_cannot_be_made_is_one_line(tmp_path):
+    (tmp_path / "file").touch()
+    for parent in (tmp_path / "absent", tmp_path / "file", tmp_path / ("x" * 300), "a\0b"):
+        with (
+            pytest.raises(jaxtheory.InputError, match=r"\A[^\n\0]+\Z"),
+            cluster._secret_folder(parent),
+        ):
+            raise AssertionError
 
 
 # What is said in one line

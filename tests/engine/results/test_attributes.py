@@ -8,6 +8,7 @@ from helpers.worked_example import THEORY, Config
 from jaxtheory import sweep, traced
 from jaxtheory.core.code_hash import code_hash
 from jaxtheory.engine.results.attributes import problem_digest
+from jaxtheory.theories import random_walk
 
 
 def test_a_dataset_knows_what_it_is_of(tmp_path):
@@ -46,7 +47,9 @@ def test_a_summary_is_shown_first():
     assert next(iter(data.attrs.items())) == ("summary", text)
     shown = [line.strip() for line in repr(data).splitlines()]
     assert shown[shown.index("Attributes:") + 1].split(maxsplit=1) == ["summary:", text]
-    html = data._repr_html_()  # after the text, which a page without styles shows
+    walks = sweep(random_walk, random_walk.Config(), steps=1)
+    text = walks.attrs["summary"]
+    html = walks._repr_html_()  # after the text, which a page without styles shows
     section = html[html.rindex("<li", 0, html.rindex(">Attributes")) :]
     assert " checked />" in section and text in section  # expanded
     alone = sweep(THEORY, Config(), steps=1)
