@@ -30,7 +30,7 @@ def require_present(path: object, stored: Iterable[Versions], accept: bool) -> N
         return
     first = others[0]
     changes = ", ".join(
-        f"{name} {first.get(name)}, now {name} {now.get(name)}"
+        f"{name} {first.get(name) or 'none'}, now {name} {now.get(name) or 'none'}"
         for name in {**first, **now}
         if first.get(name) != now.get(name)
     )
