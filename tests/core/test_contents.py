@@ -651,3 +651,32 @@ def test_large_arrays_are_hashed_once_and_fast():
     for _ in range(100):
         nested = (nested, nested)
     assert code_hash(nested) == code_hash(nested)
+
+
+def test_the_order_of_storage_does_not_count():
+    large = np.arange(2**20).reshape(2**9, 2**11)
+    assert code_hash([large]) == code_hash([np.asfortranarray(large)])
+    assert code_hash([large]) != code_hash([np.asfortranarray(large + 1)])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import mine_rates\ndef f(x): return eval('mine_rates.RATE')",
+        "from mine_rates import RATE\ndef f(x): return globals()['RATE']",
+        "import sys, mine_rates\ndef f(x): return sys.modules['mine_rates'].RATE",
+        "import importlib\ndef f(x): return importlib.import_module('mine_rates').RATE",
+        "import mine_rates\ndef g(m): return m.RATE\ndef f(x): return g(mine_rates)",
+        "import mine_rates\ndef f(x): return getattr(mine_rates, 'RATE')",
+        "def g(m): return m.RATE\ndef f(x):\n import mine_rates\n return g(mine_rates)",
+        "def f(x):\n import mine_rates as m\n return m.RATE",
+    ],
+)
+def test_a_module_counts_however_it_is_read(text, monkeypatch):
+    def of(rate):
+        monkeypatch.setitem(sys.modules, "mine_rates", module(rate))
+        scope = {}
+        exec(text, scope)
+        return code_hash(scope["f"])
+
+    assert of(1) == of(1) != of(2)
