@@ -86,8 +86,8 @@ _FIND_GLOBALS, _FIND_MODULES = (
 )
 # names by which code reads the names of local variables, and those of functions
 _READ_LOCALS = {
-    *("locals", "vars", "dir", "eval", "exec", "f_locals", "_getframe", "currentframe", "stack"),
-    *("co_varnames", "co_freevars", "co_cellvars", "query", "evaluate"),
+    *("locals", "vars", "dir", "eval", "exec", "f_locals", "_getframe", "currentframe", "numexpr"),
+    *("co_varnames", "co_freevars", "co_cellvars"),
 }
 _READ_NAMES = {"__name__", "__qualname__", "co_name", "co_qualname"}
 
@@ -156,9 +156,9 @@ def _plain(thing: Any) -> str:
 
 def _is_value(thing: Any) -> bool:
     """True for an object without other objects in it that may refer back to it."""
-    if type(thing) is tuple:
+    if type(thing) in (tuple, frozenset):
         return all(type(x) is str or type(x) in contents.PLAIN for x in thing)
-    return isinstance(thing, types.CodeType | np.generic)
+    return isinstance(thing, types.CodeType | np.generic | np.dtype)
 
 
 def _of_set(things: Any, route: Route, sets: frozenset[int]) -> str:
@@ -174,16 +174,19 @@ def _of_set(things: Any, route: Route, sets: frozenset[int]) -> str:
 
 def _spelled(functions: list[tuple[source.Text | None, Any]]) -> list[Any]:
     """Return the names that some function may read: of local variables and of functions."""
-    read = set[str]().union(*(each.names for each, _ in functions if each is not None))
-    read |= {x for each, f in functions if each is None for x in names.spelled(f.__code__)}
-    spelled = list[Any]()
+    read, spelled = set[str](), list[Any]()
+    for text, function in functions:
+        code = function.__code__
+        read |= names.spelled(code) if text is None else text.names
+        if "query" in read and any("@" in x for x in names.texts(code)):  # of a pandas.DataFrame
+            read.add("f_locals")
     if read & (_READ_LOCALS | _READ_NAMES):
         spelled += [f.__name__ for _, f in functions]
-        spelled += [each.local for each, _ in functions if each is not None]
+        spelled += [text.inner for text, _ in functions if text is not None]
     if "__qualname__" in read:
         spelled += [f.__qualname__ for _, f in functions]
     if read & _READ_LOCALS:
-        spelled += [each.free for each, _ in functions if each is not None]
+        spelled += [(text.local, text.free) for text, _ in functions if text is not None]
     return spelled
 
 

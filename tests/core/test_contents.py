@@ -216,6 +216,25 @@ def labeled(n):
 
 GRID = np.linspace(0, 1, 6)
 POINTS = np.array([[0, 0], [0, 1], [1, 0], [1, 1], [0.4, 0.7]])
+VARIABLE = typing.TypeVar("VARIABLE")
+
+
+def generic(n):
+    class Box(typing.Generic[VARIABLE]):
+        def __init__(self):
+            self._cache, self.scope, self._id = n, n, n
+
+    return Box()
+
+
+def renamed(name):
+    return lambda n: given(Plain(), **{name: n})
+
+
+class Plain(nnx.Module):
+    pass
+
+
 KINDS = {  # from a number, an object with that content
     "linen.Dense": lambda n: nn.Dense(n),
     "linen.Sequential": lambda n: nn.Sequential([nn.Dense(n)]),
@@ -441,6 +460,12 @@ KINDS = {  # from a number, an object with that content
     "sparse series": lambda n: pd.Series(pd.arrays.SparseArray([0, n])),
     "bool series": lambda n: pd.Series([True, n > 2, None], dtype="boolean"),
     "BCOO": lambda n: jax.experimental.sparse.BCOO.fromdense(n * jnp.eye(2)),
+    "Generic": generic,
+    "nnx, scope": renamed("scope"),
+    "nnx, parent": renamed("parent"),
+    "nnx, state": renamed("_state"),
+    "Series, own private": lambda n: given(Mine([1.0]), _range=n),
+    "frozenset": lambda n: (frozenset({n}), frozenset({n})),
     "uuid": lambda n: __import__("uuid").UUID(int=n),
     "ctypes": lambda n: __import__("ctypes").c_int(n),
 }

@@ -49,6 +49,10 @@ PAIRS = {  # two functions that differ in the names of local variables only
         "def f(x):\n class A:\n  def g(self): b = 1; return b\n return A",
     ),
     "annotation": ("def f(x): a: int = x; return a", "def f(x): a: float = x; return a"),
+    "stack": (
+        "def f(x): a = x.stack(x.query); return type(a).__name__",
+        "def f(x): b = x.stack(x.query); return type(b).__name__",
+    ),
     "del": ("def f(x): a = x; del a", "def f(x): b = x; del b"),
 }
 OTHERS = {  # two functions that differ otherwise
