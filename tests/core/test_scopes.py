@@ -152,8 +152,8 @@ def test_a_function_without_text_is_read_from_its_code():
         exec(text, scope)
         return scope["f"]
 
-    for one, other in PAIRS.values():
-        if "nonlocal" not in one and "def g" not in one and "import" not in one:
+    for pair, (one, other) in PAIRS.items():  # Python 3.12 writes a comprehension into its function
+        if pair != "shadow" and not any(x in one for x in ("nonlocal", "def g", "import")):
             assert code_hash(made(one)) == code_hash(made(other)), one
     for one, other in OTHERS.values():
         assert code_hash(made(one)) != code_hash(made(other)), one
