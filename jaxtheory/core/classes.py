@@ -15,7 +15,7 @@ from jaxtheory.core.contents import Pair
 _NOT_OWN = {
     *("__doc__", "__dict__", "__weakref__", "__module__", "__firstlineno__", "__slotnames__"),
     *("__static_attributes__", "__annotations__", "__annotate__", "__annotate_func__"),
-    *("__annotations_cache__", "_abc_impl", "__replace__"),
+    *("__annotations_cache__", "_abc_impl"),
     # of an enumeration, which adds to them when its members are looked up
     *("_value2member_map_", "_hashable_values_", "_unhashable_values_"),
     "_unhashable_values_map_",
@@ -66,16 +66,22 @@ def _compiled(text: str) -> types.CodeType:
     return compile(text, "", "eval", dont_inherit=True)
 
 
+def is_of_fields(code: types.CodeType) -> bool:
+    """True for the code of a function that `dataclasses` generated from the fields of a class."""
+    return code.co_filename == "<string>" and code.co_qualname.startswith("__create_fn__.<locals>.")
+
+
 def _is_generated(kind: type, name: str, value: Any) -> bool:
-    """True if an entry of a class was generated from its fields, as for a dataclass."""
+    """True if an entry of a class was generated from its fields."""
     inner = getattr(value, "__func__", value)
     code = getattr(inner, "__code__", None)
-    if code is None:
-        return False
-    if (
-        "_fields" in vars(kind)
-        and issubclass(kind, tuple)
-        and inner.__globals__.get("__name__") == "collections"
-    ):
-        return True
-    return code.co_filename == "<string>" and name.startswith("__")
+    if code is None:  # the attributes of a named tuple follow from its fields
+        return type(value).__name__ == "_tuplegetter" and name in vars(kind).get("_fields", ())
+    home = inner.__globals__.get("__name__")
+    if "__dataclass_fields__" in vars(kind):
+        of_library = home in ("dataclasses", "reprlib") and name in ("__repr__", "__replace__")
+        return of_library or is_of_fields(code)
+    if "_fields" in vars(kind) and issubclass(kind, tuple):
+        made = code.co_filename.startswith("<string") and str(home).startswith("namedtuple_")
+        return made or home == "collections"
+    return False

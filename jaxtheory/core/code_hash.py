@@ -78,10 +78,16 @@ _DESCRIPTORS = (
     | types.GetSetDescriptorType
     | types.MemberDescriptorType
 )
+_NUMBERS = {int, float, complex, bool, types.NoneType}
+# names by which code finds globals and modules that it does not name
+_FIND_GLOBALS, _FIND_MODULES = (
+    {"globals", "eval", "exec"},
+    {"import_module", "__import__", "modules"},
+)
 # names by which code reads the names of local variables, and those of functions
 _READ_LOCALS = {
-    *("locals", "vars", "dir", "eval", "exec", "f_locals", "_getframe", "currentframe", "stack"),
-    *("co_varnames", "co_freevars", "co_cellvars", "query", "evaluate"),
+    *("locals", "vars", "dir", "eval", "exec", "f_locals", "_getframe", "currentframe", "numexpr"),
+    *("co_varnames", "co_freevars", "co_cellvars"),
 }
 _READ_NAMES = {"__name__", "__qualname__", "co_name", "co_qualname"}
 
@@ -150,9 +156,9 @@ def _plain(thing: Any) -> str:
 
 def _is_value(thing: Any) -> bool:
     """True for an object without other objects in it that may refer back to it."""
-    if type(thing) is tuple:
+    if type(thing) in (tuple, frozenset):
         return all(type(x) is str or type(x) in contents.PLAIN for x in thing)
-    return isinstance(thing, types.CodeType | np.generic)
+    return isinstance(thing, types.CodeType | np.generic | np.dtype)
 
 
 def _of_set(things: Any, route: Route, sets: frozenset[int]) -> str:
@@ -168,16 +174,19 @@ def _of_set(things: Any, route: Route, sets: frozenset[int]) -> str:
 
 def _spelled(functions: list[tuple[source.Text | None, Any]]) -> list[Any]:
     """Return the names that some function may read: of local variables and of functions."""
-    read = set[str]().union(*(each.names for each, _ in functions if each is not None))
-    read |= {x for each, f in functions if each is None for x in names.spelled(f.__code__)}
-    spelled = list[Any]()
+    read, spelled = set[str](), list[Any]()
+    for text, function in functions:
+        code = function.__code__
+        read |= names.spelled(code) if text is None else text.names
+        if "query" in read and any("@" in x for x in names.texts(code)):  # of a pandas.DataFrame
+            read.add("f_locals")
     if read & (_READ_LOCALS | _READ_NAMES):
         spelled += [f.__name__ for _, f in functions]
-        spelled += [each.local for each, _ in functions if each is not None]
+        spelled += [text.inner for text, _ in functions if text is not None]
     if "__qualname__" in read:
         spelled += [f.__qualname__ for _, f in functions]
     if read & _READ_LOCALS:
-        spelled += [each.free for each, _ in functions if each is not None]
+        spelled += [(text.local, text.free) for text, _ in functions if text is not None]
     return spelled
 
 
@@ -243,6 +252,8 @@ def _parts(thing: Any) -> tuple[str, list[Part]]:
         return text, [(None, x) for _, x in values]
     if kind is dict:
         return f"dict {len(thing)}", [(None, x) for pair in thing.items() for x in pair]
+    if (kind is list or kind is tuple) and _NUMBERS.issuperset(map(type, thing)):
+        return f"{kind.__name__} of numbers {thing!r}", []
     if kind is list or kind is tuple:
         return f"{kind.__name__} {len(thing)}", [(None, x) for x in thing]
     if kind is types.CodeType:
@@ -261,7 +272,8 @@ def _parts(thing: Any) -> tuple[str, list[Part]]:
         pairs = classes.read(thing)
         owner = thing.__qualname__
         inside = [(("attribute", x, owner) if x else None, value) for x, value in pairs]
-        return f"class {_name(thing)} {len(pairs)}", inside
+        called = "" if libraries.is_library(_module(thing)) else _name(thing)
+        return f"class {called} {len(pairs)}", inside
     if name := contents.named(thing):
         contents.require_constant(thing)
         return f"library {_counted(kind.__module__)} {name}", []
@@ -300,6 +312,8 @@ def _of_function(function: types.FunctionType) -> tuple[str, list[Part]]:
         inside = [(None, _content(x)) for x in cells.values()]
         inside = [(None, x) for _, x in inside if not isinstance(x, contents.LOOKUPS)]
         return f"{text} {_offset(function)}", [*defaults, *inside]
+    if classes.is_of_fields(code):
+        return names.signature(code), [(None, _content(x)) for k, x in cells.items() if "dflt" in k]
     own = source.of_function(code, function.__globals__)
     taken = code.co_freevars if own is None else own.free
     kept = {k: v for k, v in vars(function).items() if k not in contents.DESCRIBED}
@@ -356,12 +370,14 @@ def _address(thing: Any) -> str | None:
     module = getattr(thing, "__module__", None)
     if not isinstance(module, str) or not callable(thing) or not libraries.is_library(module):
         return None
-    target: Any = sys.modules.get(module)
-    for part in _name(thing).split("."):
-        target = getattr(target, part, None)
-    if target is not thing and not _is_of_c(thing):
-        return None
-    return f"library {_counted(module)} {_name(thing)}"
+    short = [_name(thing).rpartition(".")[2]] if isinstance(thing, type) else []
+    for name in (_name(thing), *short):
+        target: Any = sys.modules.get(module)
+        for part in name.split("."):
+            target = getattr(target, part, None)
+        if target is thing or _is_of_c(thing):
+            return f"library {_counted(module)} {name}"
+    return None
 
 
 def _is_of_c(thing: Any) -> bool:
@@ -398,6 +414,16 @@ def _globals(function: types.FunctionType) -> Iterator[Part]:
         if text is None or text.names >= {name, *chain}:  # names in assertions do not count
             yield None, name
             yield from _reached(name, scope[name], chain, _module(function))
+    if _FIND_GLOBALS & {use.name for use in names.uses(code)} - scope.keys():
+        for name, value in scope.items():
+            if not (name.startswith("__") and name.endswith("__")):
+                yield None, name
+                yield ("global", name, _module(function)), value
+    if _FIND_MODULES & names.spelled(code):
+        for name in names.texts(code):
+            parts = name.split(".")
+            if all(map(str.isidentifier, parts)):
+                yield None, _imported(names.Import(0, name, (parts[-1],)), scope)
     for entry in names.imports(code):
         if (module := _imported(entry, scope)) is not None:
             chains: list[tuple[str, ...]] = [(name,) for name in entry.names]

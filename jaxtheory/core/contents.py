@@ -11,7 +11,6 @@ import contextlib
 import copyreg
 import dataclasses
 import functools
-import gc
 import hashlib
 import io
 import random
@@ -24,7 +23,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxtheory.core import libraries
+from jaxtheory.core import libraries, readers
 
 Pair = tuple[str | None, Any]  # the name of an attribute, None for an entry; and its value
 PLAIN = frozenset(
@@ -53,32 +52,25 @@ DESCRIBED = {
     *("__dict__", "__weakref__", "__type_params__", "__dictoffset__", "__weaklistoffset__"),
     *("__vectorcalloffset__", "__orig_class__", "__text_signature__"),
 }
-# attributes that objects of a library fill in when they are used
-_FILLED = {"_hash", "_cache", "_mhash"}
+# attributes that objects of classes of a library, not of a user, fill in when they are used
+_FILLED = {
+    *("_hash", "_cache", "_mhash", "_transform", "_vertex_to_simplex", "_vertex_neighbor_vertices"),
+    *("_qhull", "_diff_cij", "_diff_baryint", "_has_sorted_indices", "_has_canonical_format"),
+    *("has_canonical_format", "source_info", "debug_info"),
+}
+# the same of classes from which a user derives, by the beginning of their module and their name
 _FILLED_BY = {
-    "flax": {
+    ("flax.linen", "Module"): {
         *("_id", "_state", "_parent_ref", "parent", "scope", "_compact_name_scope_modules"),
-        *("_pytree__state", "_object__state", "_trace_state"),
     },
-    "scipy": {
-        *("_transform", "_vertex_to_simplex", "_vertex_neighbor_vertices", "_qhull"),
-        *("_diff_cij", "_diff_baryint", "_has_sorted_indices", "_has_canonical_format"),
-        "has_canonical_format",
-    },
-    "jax": {"source_info", "debug_info"},
-    "numpy": {"_ufunc"},  # of `vectorize`
-    "pandas": {"_id"},
-    "jaxtheory": {"origin", "again", "dropped", "derived"},  # of Theory and Algorithm
+    ("flax.nnx", "Pytree"): {"_pytree__state"},
+    ("flax.nnx", "Object"): {"_object__state"},
+    ("flax.nnx", "Variable"): {"_trace_state"},
+    ("numpy", "vectorize"): {"_ufunc"},
+    ("pandas", "Index"): {"_cache", "_id", "_engine", "_references"},
+    ("jaxtheory.core.theory", "Theory"): {"dropped", "derived"},
+    ("jaxtheory.core.theory", "Algorithm"): {"origin", "again"},
 }
-_OF_PANDAS = {
-    *("_mgr", "_item_cache", "_cache", "_attrs", "_flags", "_name", "_names", "_data", "_id"),
-    *("_references", "_levels", "_codes", "_range", "_freq", "_engine", "_is_copy"),
-}
-_OF_XARRAY = {
-    *("_accessors", "_cache", "_close", "_coords", "_coord_names", "_data", "_dims", "_encoding"),
-    *("_attrs", "_indexes", "_name", "_variable", "_variables"),
-}
-_OF_MASKED = {"_mask", "_fill_value", "_sharedmask", "_basedict", "_optinfo", "_baseclass"}
 
 
 class UnreadableError(Exception):
@@ -103,12 +95,26 @@ def array_hash(tree: Any) -> str | None:
 
 def _bytes(array: np.ndarray) -> memoryview:
     """Return the bytes of an array in the order of its entries, copied only if they are not so."""
-    flat = np.ascontiguousarray(array).reshape(-1)
+    flat = _in_order(array).reshape(-1)
     if flat.dtype.char in "gG":  # the 16 bytes of a long double have 6 that are undefined
         real = flat.view(flat.real.dtype)
         high = real.astype(np.float64)
         flat = np.stack([high, np.where(np.isfinite(high), real - high, 0).astype(np.float64)])
     return flat.reshape(-1).view(np.uint8).data
+
+
+def _in_order(array: np.ndarray) -> np.ndarray:
+    """Return an array stored in the order of its entries.
+
+    A large transposed matrix is copied in tiles, which takes a fifth of the time.
+    """
+    if array.ndim != 2 or not array.flags.f_contiguous or array.size < 2**20:
+        return np.ascontiguousarray(array)
+    ordered, size = np.empty(array.shape, array.dtype), 128
+    for i in range(0, array.shape[0], size):
+        for j in range(0, array.shape[1], size):
+            ordered[i : i + size, j : j + size] = array[i : i + size, j : j + size]
+    return ordered
 
 
 def of_array(array: Any) -> tuple[str, list[Pair]]:
@@ -142,7 +148,7 @@ def read(thing: Any) -> tuple[str, list[Pair]]:
     require_constant(thing)
     kind: Any = type(thing)
     own = not libraries.is_library(str(kind.__module__))
-    reader, replaced = _reader(kind)
+    reader, replaced = readers.reader(kind)
     values = {} if reader is None else reader(thing)
     parts: list[Pair] = [(None, kind), *values.items()]
     held = [] if reader is not None else _of_c(thing)
@@ -179,11 +185,12 @@ def _layout(kind: type) -> tuple[list[tuple[str, Any]], Any, frozenset[str], typ
     the first class with contents of its own that are neither slots nor attributes.
     """
     slots, place, filled = list[tuple[str, Any]](), None, set[str]()
+    if libraries.is_library(str(kind.__module__)):
+        filled |= _FILLED
     for base in kind.__mro__:
-        top = str(base.__module__).partition(".")[0]
-        filled |= _FILLED_BY.get(top, set())
-        if top != "builtins" and libraries.is_library(str(base.__module__)):
-            filled |= _FILLED
+        for (module, called), attributes in _FILLED_BY.items():
+            if base.__qualname__ == called and str(base.__module__).startswith(module):
+                filled |= attributes
         for name, entry in vars(base).items():
             if isinstance(entry, functools.cached_property):
                 filled.add(name)
@@ -305,160 +312,3 @@ def named(thing: Any) -> str | None:
             if value is thing:
                 return name
     return None
-
-
-# Contents of objects of some classes
-
-
-def _of_field(field: dataclasses.Field) -> dict[str, Any]:
-    """Return a field of a dataclass without its type and its description."""
-    metadata = {k: v for k, v in field.metadata.items() if k != "meaning"}
-    slots = ("name", "default", "default_factory", "init", "repr", "hash", "compare", "kw_only")
-    kind = str(field._field_type)  # type: ignore[attr-defined]
-    return {"kind": kind, "metadata": metadata, **{x: getattr(field, x) for x in slots}}
-
-
-def _of_jitted(function: Any) -> dict[str, Any]:
-    """Return the function of `jax.jit` or the like, with its options."""
-    state = function.__getstate__() if hasattr(function, "__getstate__") else None
-    state = state if isinstance(state, dict) else {}
-    options = ("static_argnums", "static_argnames", "global_cache_key")
-    return {"wrapped": function.__wrapped__, **{name: state.get(name) for name in options}}
-
-
-def _of_tree(tree: Any) -> dict[str, Any]:
-    return {"node": tree.node_data(), "children": tree.children()}
-
-
-def _of_index(index: Any) -> dict[str, Any]:
-    several = hasattr(index, "levels")
-    values = [*index.levels, *index.codes] if several else index.array
-    return {"names": [*index.names], "values": values}
-
-
-def _of_variable(variable: Any) -> dict[str, Any]:
-    return {"dims": variable.dims, "values": variable.values, "attrs": {**variable.attrs}}
-
-
-def _indexes(thing: Any) -> dict[Any, Any]:
-    """Return the indexes of an xarray object that are of other classes than its own."""
-    kept = {str(k): v for k, v in thing.xindexes.items()}
-    return {k: v for k, v in kept.items() if not type(v).__module__.startswith("xarray.")}
-
-
-def _of_context(variable: Any) -> dict[str, Any]:
-    return {"name": variable.name, "value": variable.get(None)}
-
-
-_Reader = Callable[[Any], dict[str, Any]]
-_READERS: dict[str, tuple[_Reader, Any]] = {
-    "builtins.method": (lambda x: {"function": x.__func__, "object": x.__self__}, ()),
-    "builtins.builtin_function_or_method": (
-        lambda x: {"name": x.__name__, "object": x.__self__},
-        (),
-    ),
-    "builtins.method-wrapper": (lambda x: {"name": x.__name__, "object": x.__self__}, ()),
-    "builtins.property": (lambda x: {"get": x.fget, "set": x.fset, "delete": x.fdel}, ()),
-    "builtins.staticmethod": (lambda x: {"function": x.__func__}, {"__wrapped__"}),
-    "builtins.classmethod": (lambda x: {"function": x.__func__}, {"__wrapped__"}),
-    "builtins.mappingproxy": (lambda x: {"items": [*x.items()]}, ()),
-    "builtins.memoryview": (lambda x: {"bytes": (x.format, x.shape, x.tobytes())}, ()),
-    "builtins.dict_keys": (lambda x: {"of": x.mapping}, ()),
-    "builtins.dict_values": (lambda x: {"of": x.mapping}, ()),
-    "builtins.dict_items": (lambda x: {"of": x.mapping}, ()),
-    "builtins.cell": (lambda x: {"contents": x.cell_contents}, ()),
-    "_struct.Struct": (lambda x: {"format": x.format}, ()),
-    "_contextvars.ContextVar": (_of_context, ()),
-    "weakref.ReferenceType": (lambda x: {"object": x()}, ()),
-    "weakref.WeakKeyDictionary": (lambda x: {"items": [*x.items()]}, {"data"}),
-    "weakref.WeakValueDictionary": (lambda x: {"items": [*x.items()]}, {"data"}),
-    "weakref.WeakSet": (lambda x: {"items": {*x}}, {"data"}),
-    "functools.partial": (
-        lambda x: {"function": x.func, "arguments": x.args, "keywords": x.keywords},
-        {"func", "args", "keywords"},
-    ),
-    "functools.cached_property": (lambda x: {"function": x.func}, {"func", "attrname", "lock"}),
-    "functools._lru_cache_wrapper": (
-        lambda x: {"wrapped": x.__wrapped__},
-        {"__wrapped__", "cache_parameters"},
-    ),
-    "dataclasses.Field": (_of_field, dataclasses.Field.__slots__),
-    "numpy.dtype": (lambda x: {"text": repr(x), "metadata": dict(x.metadata or {})}, ()),
-    "numpy.ufunc": (
-        lambda x: {"name": x.__name__, "parts": [y for y in gc.get_referents(x) if callable(y)]},
-        (),
-    ),
-    "numpy.MaskedArray": (
-        lambda x: {
-            "data": np.ma.getdata(x).view(np.ndarray),
-            "mask": np.ma.getmaskarray(x),
-            "fill": np.asarray(x.fill_value),
-        },
-        _OF_MASKED,
-    ),
-    "numpy.memmap": (
-        lambda x: {"data": x.view(np.ndarray)},
-        {"_mmap", "filename", "offset", "mode"},
-    ),
-    "jaxlib.PjitFunction": (_of_jitted, {"__wrapped__", "_fun", "_jit_info"}),
-    "jaxlib.PmapFunction": (_of_jitted, {"__wrapped__", "_fun"}),
-    "jaxlib.PyTreeDef": (_of_tree, ()),
-    "jaxlib.PyTreeRegistry": (lambda x: {}, ()),
-    "jaxlib.Device": (lambda x: {"text": f"{x.platform} {x.id}"}, ()),
-    "scipy.UnivariateSpline": (  # the other arrays of FITPACK have undefined entries
-        lambda x: {"data": x._data[:8], "spline": x._eval_args},
-        {"_data", "_eval_args", "_spline_class"},
-    ),
-    "pandas.Series": (
-        lambda x: {"name": x.name, "index": x.index, "values": x.array, "attrs": x.attrs},
-        _OF_PANDAS,
-    ),
-    "pandas.DataFrame": (
-        lambda x: {
-            "columns": x.columns,
-            "index": x.index,
-            "values": [x.iloc[:, i].array for i in range(x.shape[1])],
-            "attrs": x.attrs,
-        },
-        _OF_PANDAS,
-    ),
-    "pandas.Index": (_of_index, _OF_PANDAS),
-    "pandas.ArrowExtensionArray": (
-        lambda x: {"type": str(x.dtype), "values": x.to_numpy(dtype=object)},
-        {"_pa_array", "_dtype"},
-    ),
-    "xarray.DataArray": (
-        lambda x: {
-            "name": x.name,
-            "variable": x.variable,
-            "coords": {str(k): v.variable for k, v in x.coords.items()},
-            "indexes": _indexes(x),
-        },
-        _OF_XARRAY,
-    ),
-    "xarray.Dataset": (
-        lambda x: {
-            "variables": {str(k): v for k, v in x.variables.items()},
-            "coords": [*map(str, x.coords)],
-            "attrs": {**x.attrs},
-            "indexes": _indexes(x),
-        },
-        _OF_XARRAY,
-    ),
-    "xarray.Variable": (_of_variable, _OF_XARRAY),
-    "xarray.NamedArray": (
-        lambda x: {"dims": x.dims, "values": x.to_numpy(), "attrs": {**x.attrs}},
-        _OF_XARRAY,
-    ),
-}
-
-
-@functools.lru_cache(maxsize=4096)
-def _reader(kind: type) -> tuple[_Reader | None, frozenset[str]]:
-    """Return what reads objects of a class, and the attributes that it reads or leaves out."""
-    for base in kind.__mro__:
-        key = f"{str(base.__module__).partition('.')[0]}.{base.__qualname__}"
-        if key in _READERS and libraries.is_library(str(base.__module__)):
-            reader, names = _READERS[key]
-            return reader, frozenset(names)
-    return None, frozenset()

@@ -38,7 +38,7 @@ _REMEDIES = {
 }
 # names of functions of libraries that read files: numpy.load, pandas.read_csv, pickle.load
 _READERS = re.compile(
-    "(load|open|read|fetch)(_[a-z0-9_]+)?|loadtxt|loadmat|genfromtxt|fromfile|fromregex"
+    "(load|open|read|fetch|restore)(_[a-z0-9_]+)?|loadtxt|loadmat|genfromtxt|fromfile|fromregex"
     "|memmap|imread|urlopen|input"
 )
 _PURE = {"jax.lax", "jax._src.lax", "operator", "importlib"}  # modules with such names that do not

@@ -139,6 +139,29 @@ def spelled(root: types.CodeType) -> frozenset[str]:
     return frozenset(name for code in _nested(root) for name in code.co_names)
 
 
+def signature(code: types.CodeType) -> str:
+    """Return the name, the arguments and the attributes of a simple function as text.
+
+    It is the same in every version of Python.
+    """
+    attributes = sorted({*code.co_names, *texts(code)} - {"__setattr__", "object", "tuple"})
+    return f"signature {code.co_name} {code.co_kwonlyargcount} {_arguments(code)} {attributes}"
+
+
+def _arguments(code: types.CodeType) -> tuple[str, ...]:
+    """Return the names of the arguments of a function."""
+    count = code.co_argcount + code.co_kwonlyargcount
+    count += bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
+    return code.co_varnames[:count]
+
+
+@functools.lru_cache(maxsize=4096)
+def texts(root: types.CodeType) -> tuple[str, ...]:
+    """Return the strings in a function's code."""
+    constants = (x for code in _nested(root) for x in code.co_consts)
+    return tuple(dict.fromkeys(x for x in constants if isinstance(x, str)))
+
+
 @functools.lru_cache(maxsize=4096)
 def listing(code: types.CodeType) -> tuple[str, list]:
     """Return the instructions of a function as text, and their constants.
@@ -146,9 +169,7 @@ def listing(code: types.CodeType) -> tuple[str, list]:
     The text has a number in place of the name of a local variable that is not an argument: for a
     free variable its place among these, for others the order of their appearance.
     """
-    count = code.co_argcount + code.co_kwonlyargcount
-    count += bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
-    arguments, numbers = code.co_varnames[:count], dict[str, int]()
+    arguments, numbers = _arguments(code), dict[str, int]()
 
     def number(name: str) -> str:
         if name in arguments:

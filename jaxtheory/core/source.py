@@ -37,13 +37,14 @@ class Text(NamedTuple):
 
     `local` holds the names of local variables, for which the normal form has numbers, and `free`
     those of the free variables, each in order of appearance. A free variable that occurs in
-    assertions only is not in `free`.
+    assertions only is not in `free`. `inner` holds the names of the functions within the function.
     """
 
     normal: str
     names: frozenset[str]
     local: tuple[str, ...] = ()
     free: tuple[str, ...] = ()
+    inner: tuple[str, ...] = ()
 
 
 def _normal(node: ast.AST, free: tuple[str, ...] = ()) -> Text:
@@ -53,7 +54,7 @@ def _normal(node: ast.AST, free: tuple[str, ...] = ()) -> Text:
     values. `__debug__` counts by its value, and a local variable by the order of its appearance.
     """
     out, names, waiting = list[str](), set[str](), list[Any]([node])
-    arguments = getattr(node, "args", None)
+    arguments, inner = getattr(node, "args", None), list[str]()
     places, numbers = scopes.resolve(node, free), dict[scopes.Local, int]()
 
     def number(place: Any) -> Any:
@@ -96,6 +97,8 @@ def _normal(node: ast.AST, free: tuple[str, ...] = ()) -> Text:
                     value = [x for x in value if not _without_effect(x)]
                 elif kind is ast.JoinedStr:  # Python 3.12 leaves empty pieces
                     value = [x for x in value if getattr(x, "value", x) != ""]
+                if name == "name" and isinstance(thing, Function) and thing is not node:
+                    inner.append(getattr(thing, name))
                 if name != "name" or thing is not node:
                     inside += ((name,), value)
             waiting += inside[::-1]
@@ -107,7 +110,7 @@ def _normal(node: ast.AST, free: tuple[str, ...] = ()) -> Text:
         spelled = {x.id for x in ast.walk(node) if isinstance(x, ast.Name)}
         taken += [name for name in free if name not in spelled]
     own = tuple(place.name for place in numbers if not place.is_free)
-    return Text("\n".join(out), frozenset(names), own, tuple(taken))
+    return Text("\n".join(out), frozenset(names), own, tuple(taken), tuple(inner))
 
 
 @functools.cache

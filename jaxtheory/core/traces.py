@@ -8,12 +8,14 @@ the persistent compilation cache.
 """
 
 import functools
+import uuid
 from contextlib import AbstractContextManager
 from typing import Any
 
 import jax
 
 from jaxtheory.core.code_hash import code_hash
+from jaxtheory.core.errors import InputError
 
 _KEPT = 64  # hashes of parts of a theory; each keeps functions alive
 
@@ -29,6 +31,17 @@ def under(code: str) -> AbstractContextManager[None]:
     """Trace, compile and call under a hash of the code, in this thread."""
     context: AbstractContextManager[None] = _code(code)
     return context
+
+
+def code_of(functions: Any) -> str:
+    """Return a hash of functions, or a new text at each call where they have none.
+
+    So functions without a hash are traced anew at each call.
+    """
+    try:
+        return code_hash(functions)
+    except InputError:
+        return uuid.uuid4().hex
 
 
 def digest(parts: tuple[Any, ...]) -> str:

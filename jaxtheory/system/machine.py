@@ -51,7 +51,9 @@ def _of_groups() -> Iterator[int]:
         for group in (paths[kind], *paths[kind].parents):
             for mount in mounts:
                 try:
-                    text = (_GROUPS / mount / str(group).lstrip("/") / name).read_text("utf-8")
+                    text = (_GROUPS / mount / str(group).lstrip("/") / name).read_text(
+                        encoding="utf-8"
+                    )
                     yield int(text)
                 except (OSError, ValueError):  # there is no such file, or it says "max"
                     continue

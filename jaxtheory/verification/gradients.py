@@ -9,7 +9,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxtheory.core import traces
-from jaxtheory.core.code_hash import code_hash
 from jaxtheory.core.config import Config, Size, canonical, fields
 from jaxtheory.core.errors import InputError, tried
 from jaxtheory.engine.request.settings import compiler_options, numerics
@@ -161,7 +160,7 @@ def compare_gradients(
     """
     _require_options(key, tolerance, rows)
     _require_functions(loss=loss, gradient=gradient)
-    with traces.under(code_hash((loss, gradient))), numerics("float64"):
+    with traces.under(traces.code_of((loss, gradient))), numerics("float64"):
         params, args = _in_float64(params), tuple(_in_float64(x) for x in args)
         require_real(params)
         _require_finite(params)

@@ -103,3 +103,12 @@ def test_members_of_an_enumeration_count():
     one, same, other = (enum.Enum("E", {"A": 1, "B": n}) for n in (2, 2, 3))
     assert code_hash(one) == code_hash(same) != code_hash(other)
     assert code_hash(one.A) != code_hash(one.B)
+
+
+def test_a_method_that_was_executed_from_a_text_counts():
+    def made(n):
+        scope = {}
+        exec(f"def __call__(self): return {n}", scope)
+        return type("A", (), {"__call__": scope["__call__"]})
+
+    assert code_hash(made(1)) == code_hash(made(1)) != code_hash(made(2))

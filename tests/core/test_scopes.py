@@ -49,6 +49,10 @@ PAIRS = {  # two functions that differ in the names of local variables only
         "def f(x):\n class A:\n  def g(self): b = 1; return b\n return A",
     ),
     "annotation": ("def f(x): a: int = x; return a", "def f(x): a: float = x; return a"),
+    "stack": (
+        "def f(x): a = x.stack(x.query); return type(a).__name__",
+        "def f(x): b = x.stack(x.query); return type(b).__name__",
+    ),
     "del": ("def f(x): a = x; del a", "def f(x): b = x; del b"),
 }
 OTHERS = {  # two functions that differ otherwise
@@ -148,8 +152,8 @@ def test_a_function_without_text_is_read_from_its_code():
         exec(text, scope)
         return scope["f"]
 
-    for one, other in PAIRS.values():
-        if "nonlocal" not in one and "def g" not in one and "import" not in one:
+    for pair, (one, other) in PAIRS.items():  # Python 3.12 writes a comprehension into its function
+        if pair != "shadow" and not any(x in one for x in ("nonlocal", "def g", "import")):
             assert code_hash(made(one)) == code_hash(made(other)), one
     for one, other in OTHERS.values():
         assert code_hash(made(one)) != code_hash(made(other)), one

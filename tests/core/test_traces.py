@@ -3,6 +3,7 @@
 import jax
 import pytest
 
+from jaxtheory import InputError
 from jaxtheory.core import traces
 from jaxtheory.core.code_hash import code_hash
 
@@ -42,6 +43,16 @@ def test_hashes_of_parts_are_those_of_the_code_and_computed_once(monkeypatch):
         with traces.under("another"):
             assert traces.digest((looped,)) == code_hash((looped,)) != first
         assert traces.present() == "one"
+
+
+def test_functions_without_a_hash_have_a_new_text_at_each_call(monkeypatch):
+    assert traces.code_of(looped) == code_hash(looped)
+
+    def refuse(_):
+        raise InputError("no hash")
+
+    monkeypatch.setattr(traces, "code_hash", refuse)
+    assert traces.code_of(looped) != traces.code_of(looped)
 
 
 def test_the_hash_is_no_part_of_a_program():

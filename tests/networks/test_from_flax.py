@@ -259,6 +259,36 @@ def test_the_hash_of_a_network_covers_its_module_and_its_optimizer():
     assert code_hash(list(faster)) != base
 
 
+class Over(nn.Module):
+    """A module with a layer as an attribute."""
+
+    first: nn.Module
+
+    @nn.compact
+    def __call__(self, tokens):
+        return nn.Dense(6)(nn.tanh(self.first(tokens)))
+
+
+@pytest.mark.parametrize(
+    "network",
+    [
+        lambda n: nn.Sequential([nn.Embed(6, n), nn.tanh, nn.Dense(6)]),
+        lambda n: Over(nn.Embed(6, n)),
+        lambda n: Over(nn.Sequential([nn.Embed(6, 4), nn.Dense(n)])),
+    ],
+)
+def test_a_store_has_no_data_of_another_network(network, tmp_path):
+    def swept(n, **where):
+        made = network(n)
+        theory = pooled("net", lambda config: made, examples=(SIZES,))
+        return jaxtheory.sweep(theory, SIZES, seeds=1, steps=1, **where)
+
+    first = swept(2, store=tmp_path / "store")
+    assert swept(2, store=tmp_path / "store").identical(first)
+    with pytest.raises(InputError, match="the code of net has changed"):
+        swept(3, store=tmp_path / "store")
+
+
 def test_another_loss_rebuilds_the_algorithms():
     theory = THEORIES["linen"]
 

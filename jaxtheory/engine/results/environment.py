@@ -72,20 +72,20 @@ _WIDEST = ("avx512f", "avx2", "avx", "sse4.2", "sse2", "sve", "neon")
 
 
 def present() -> dict[str, str]:
-    """Return the environment of this process as texts, "" where nothing differs from the defaults.
+    """Return the environment of this process as texts.
 
     python: the minor version, because `sum` of floats changed in 3.12. backend: on which JAX
     computes. target: the processor that XLA compiles for. xla_flags, jax_flags, variables: what is
-    set otherwise than by default.
+    set otherwise than by default, or "none".
     """
     return {
         "python": minor(platform.python_version()),
         "backend": jax.default_backend(),
         **{name: metadata.version(name) for name in PACKAGES},
         "target": _target(jax.default_backend()),
-        "xla_flags": _xla_flags(os.environ.get("XLA_FLAGS", "")),
-        "jax_flags": _jax_flags(),
-        "variables": " ".join(f"{n}={os.environ[n]}" for n in _VARIABLES if os.environ.get(n)),
+        "xla_flags": _xla_flags(os.environ.get("XLA_FLAGS", "")) or "none",
+        "jax_flags": _jax_flags() or "none",
+        "variables": _variables() or "none",
     }
 
 
@@ -157,3 +157,8 @@ def _jax_flags() -> str:
     """Return the flags of `FLAGS` that are not the defaults."""
     values = {name: getattr(jax.config, name, default) for name, default in FLAGS.items()}
     return " ".join(f"{n}={v}" for n, v in values.items() if str(v) != str(FLAGS[n]))
+
+
+def _variables() -> str:
+    """Return the environment variables of libraries of matrices that are set."""
+    return " ".join(f"{name}={os.environ[name]}" for name in _VARIABLES if os.environ.get(name))

@@ -180,9 +180,15 @@ def test_another_code_is_refused_by_the_slot(example):
 
 
 def test_what_cannot_travel_is_said_in_one_line(example):
-    import threading
+    class Closed:
+        """An object whose contents can be read, but that refuses to be sent."""
 
-    lock = threading.Lock()
+        value = False
+
+        def __reduce__(self):
+            raise TypeError("closed")
+
+    closed = Closed()
     with pytest.raises(jaxtheory.InputError, match="cannot be sent to another process") as caught:
-        packed(example, stop=lambda metrics: lock.locked())
+        packed(example, stop=lambda metrics: closed.value)
     assert "\n" not in str(caught.value)

@@ -1,5 +1,7 @@
 """Requests: schedules of records, stop rules, and arguments out of range."""
 
+import importlib
+
 import numpy as np
 import pytest
 from helpers.worked_example import THEORY, Config
@@ -104,3 +106,34 @@ def test_examples_of_another_config_are_one_line():
     said = str(error.value)
     assert "\n" not in said and "examples=(Mine(),)" in said
     assert said.count("random_walk.model.Config") == 1 and f"{__name__}." in said
+
+
+MODULE = """
+import jaxtheory
+from jaxtheory.theories import random_walk
+
+
+class Settings(random_walk.Config):
+    pass
+
+
+THEORY = random_walk.THEORY._replace(name="again", Config=Settings, examples=(Settings(),))
+"""
+
+
+def test_a_config_or_a_theory_from_before_a_module_was_loaded_again(tmp_path, monkeypatch):
+    (tmp_path / "loaded_twice.py").write_text(MODULE, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    module = importlib.import_module("loaded_twice")
+    theory, config = module.THEORY, module.Settings(num_states=5)
+    importlib.reload(module)
+    again = "loaded_twice was loaded again, and the {} is of the earlier one; make it anew, "
+    with pytest.raises(InputError) as error:
+        jaxtheory.simulate(module.THEORY, config, KEY, 1)
+    remedy = "as a Settings of the present loaded_twice"
+    assert str(error.value) == again.format("config") + remedy
+    with pytest.raises(InputError) as error:
+        jaxtheory.simulate(theory, module.Settings(num_states=5), KEY, 1)
+    assert str(error.value).startswith(again.format("theory"))
+    with pytest.raises(InputError, match="config is a Config of jaxtheory"):
+        jaxtheory.simulate(theory, SMALL, KEY, 1)

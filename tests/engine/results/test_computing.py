@@ -233,6 +233,7 @@ OTHERS = {
     "jaxtheory.core.code_hash",
     "jaxtheory.core.contents",
     "jaxtheory.core.libraries",
+    "jaxtheory.core.readers",
     "jaxtheory.core.scopes",
     "jaxtheory.core.check_theory",
     "jaxtheory.core.contract",

@@ -37,7 +37,7 @@ def test_names_are_those_of_the_entries():
 
 def test_the_processor_is_that_which_xla_compiles_for():
     plain = elsewhere()
-    assert plain == elsewhere() and plain["xla_flags"] == plain["variables"] == ""
+    assert plain == elsewhere() and plain["xla_flags"] == plain["variables"] == "none"
     assert plain["target"] == environment._target("cpu")
     machine, _, features = environment._machine_of(program())
     assert plain["target"].startswith(machine) and features.count(",") >= 3
@@ -82,7 +82,7 @@ def test_xla_flags_in_a_file(tmp_path):
 
 
 def test_flags_of_jax_and_variables_that_differ_from_the_defaults(monkeypatch):
-    assert environment.present()["jax_flags"] == ""
+    assert environment.present()["jax_flags"] == "none"
     monkeypatch.setenv("NVIDIA_TF32_OVERRIDE", "0")
     assert environment.present()["variables"] == "NVIDIA_TF32_OVERRIDE=0"
     jax.config.update("jax_random_seed_offset", 3)
