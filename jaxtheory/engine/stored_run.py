@@ -54,7 +54,7 @@ def select(data: xr.Dataset, theory: _TheoryLike | None, where: dict[str, Any]) 
     if not isinstance(data, xr.Dataset) or "config" not in data.attrs or "diverged_at" not in data:
         raise InputError(
             "data must be the dataset of a sweep, as returned by jaxtheory.sweep(...) or "
-            "xarray.open_zarr('STORE/data.zarr')"
+            "jaxtheory.open_store('STORE')"
         )
     found = theory_of_dataset(data, theory)
     table = fields(found.Config)

@@ -214,7 +214,7 @@ def test_memory_that_numpy_lacks_is_a_line(
     def fail(*_: object) -> None:
         raise MemoryError("Unable to allocate 8.00 TiB for an array")
 
-    monkeypatch.setattr("jaxtheory.engine.results.export.read_store", fail)
+    monkeypatch.setattr("jaxtheory.engine.results.datasets.open_store", fail)
     assert main(["export", "store", "--format", "csv"]) == 2
     errors = capsys.readouterr().err
     assert "an array of 8.00 TiB cannot" in errors and len(errors.splitlines()) == 1

@@ -37,7 +37,7 @@ def test_it_prints_the_results_and_the_call(store, capsys):
     [
         (["out", "eta=0.2"], "seed: choose one of the 3 values"),
         (["out", "eta"], "must be NAME=VALUE"),
-        (["nowhere"], "is not a store"),
+        (["nowhere"], "no such directory"),
     ],
 )
 def test_a_wrong_choice_is_one_sentence(store, capsys, words, said):

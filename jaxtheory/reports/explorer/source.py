@@ -84,7 +84,7 @@ class Source:
         arrived = len(list((self.path / "parts").glob("*.part")))
         if self._seen == arrived:
             return None
-        if not arrived and (self.path / "data" / "newest").exists():
+        if not arrived and (self.path / "data.zarr").exists():
             raise InputError(
                 f"{self.path} is damaged; rerun the command that wrote it to compute it again"
             )

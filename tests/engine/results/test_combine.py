@@ -131,7 +131,7 @@ def test_different_numbers_of_one_run_are_refused(whole: xr.Dataset) -> None:
     other = whole.isel(seed=[1, 2]).copy(deep=True)
     other["loss"][{"learning_rate": 2, "seed": 1, "step": 3}] = 7.0
     was = float(whole.loss[{"learning_rate": 2, "seed": 2, "step": 3}])
-    said = f"loss at learning_rate = 0.3, seed = 2 is {was} in A and 7.0 in B (runs of"
+    said = f"loss at learning_rate = 0.3, seed = 2 is {was} in A and 7.0 in B; leave"
     with pytest.raises(InputError) as error:
         combine([whole, other], ["A", "B"])
     assert str(error.value).startswith(said)
