@@ -144,6 +144,10 @@ class _Worker:
             elif lost:
                 time.sleep(_PAUSE)
             chunks = missing(self.store, self.piece)
+            names = {chunk.name for chunk in chunks}
+            for chunk in lost:
+                if chunk.name not in names:  # another process has published it
+                    self.meter.finished(chunk)
         return True
 
     def _round(self, task: Task, chunks: list[Chunk]) -> list[Chunk]:
