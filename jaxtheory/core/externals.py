@@ -10,7 +10,6 @@ Code is inspected, not run. What a method of an object reads is not found.
 import builtins
 import functools
 import inspect
-import io
 import math
 import os
 import pathlib
@@ -164,8 +163,6 @@ def _of_value(value: Any, chain: tuple[str, ...], code: types.CodeType) -> Itera
         yield Read(_ENVIRONMENT, "os.environ")
     elif value is sys.argv:
         yield Read(_ENVIRONMENT, "sys.argv")
-    elif isinstance(value, io.IOBase):
-        yield Read(_FILE, "an open file")
     elif isinstance(value, pathlib.Path) or (
         isinstance(value, type) and issubclass(value, pathlib.Path)
     ):
