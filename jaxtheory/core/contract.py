@@ -79,7 +79,9 @@ def require_contract(theory: Theory, config: Config, algorithms: Any = None) -> 
     """
     if ships(theory):
         return
-    externals.require_none(theory.name, externals.package_of(theory.Config), externals.functions_of(theory))
+    externals.require_none(
+        theory.name, externals.package_of(theory.Config), externals.functions_of(theory)
+    )
     names = tuple(algorithms or theory.algorithms)
     slots = [slot for slot in theory if callable(slot)]
     steps = [theory.algorithms[name] for name in names]
