@@ -10,7 +10,6 @@ Code is inspected, not run. What a method of an object reads is not found.
 import builtins
 import functools
 import inspect
-import io
 import math
 import os
 import pathlib
@@ -26,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxtheory.core import traces
-from jaxtheory.core.code_hash import code_hash, functions
+from jaxtheory.core.code_hash import functions
 from jaxtheory.core.errors import InputError
 from jaxtheory.core.names import Use, attributes, imports, uses
 
@@ -164,8 +163,6 @@ def _of_value(value: Any, chain: tuple[str, ...], code: types.CodeType) -> Itera
         yield Read(_ENVIRONMENT, "os.environ")
     elif value is sys.argv:
         yield Read(_ENVIRONMENT, "sys.argv")
-    elif isinstance(value, io.IOBase):
-        yield Read(_FILE, "an open file")
     elif isinstance(value, pathlib.Path) or (
         isinstance(value, type) and issubclass(value, pathlib.Path)
     ):
@@ -215,7 +212,7 @@ def require_none(name: str, home: str, slots: Mapping[str, Callable]) -> None:
         slots: Its functions by name.
     """
     parts = tuple(slots.items())
-    total = traces.present() or code_hash(parts)
+    total = traces.present() or traces.code_of(parts)
     for cache, code in _inspect(total, name, home, parts):
         if _codes.get(cache) != code:
             cache.cache_clear()
@@ -252,7 +249,7 @@ def _inspect(
                     f"after {at.path} has changed; make it an argument, or remove the cache"
                 )
             caches[id(cache)] = cache
-    return tuple((cache, code_hash(cache.__wrapped__)) for cache in caches.values())
+    return tuple((cache, traces.code_of(cache.__wrapped__)) for cache in caches.values())
 
 
 def _place(function: Any) -> str:

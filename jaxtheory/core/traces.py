@@ -49,9 +49,9 @@ def digest(parts: tuple[Any, ...]) -> str:
 
     The hash of all the code determines those of its parts, which are therefore computed once.
     """
-    return _part(present(), parts) if present() else code_hash(parts)
+    return _part(present(), parts) if present() else code_of(parts)
 
 
 @functools.lru_cache(_KEPT)
 def _part(_total: str, parts: tuple[Any, ...]) -> str:
-    return code_hash(parts)
+    return code_of(parts)

@@ -13,7 +13,6 @@ import jax.flatten_util
 import jax.numpy as jnp
 
 from jaxtheory.core import traces
-from jaxtheory.core.code_hash import code_hash
 from jaxtheory.core.config import Config, fields
 from jaxtheory.core.errors import InputError, tried
 from jaxtheory.core.from_optax import (
@@ -182,7 +181,7 @@ def from_flax(
         ),
         examples=tuple(shown),
     )
-    with traces.under(code_hash(theory)):
+    with traces.under(traces.code_of(theory)):
         trial.require_network(theory, module, shown[0])
         # without those of attention maps if there are none
         looked_at = trial.metrics(theory, shown[0])

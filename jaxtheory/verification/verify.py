@@ -14,7 +14,6 @@ import numpy as np
 
 from jaxtheory.core import contract, traces
 from jaxtheory.core.check_theory import check_theory
-from jaxtheory.core.code_hash import code_hash
 from jaxtheory.core.config import Config, Size, canonical, fields
 from jaxtheory.core.contract import ships
 from jaxtheory.core.errors import InputError, tried
@@ -175,7 +174,7 @@ def verify(
             f"{theory.name} has no examples to run its checks on; give the theory "
             f"examples=({theory.Config.__name__}(),)"
         )
-    with traces.under(code_hash(theory)):
+    with traces.under(traces.code_of(theory)):
         return _verified(theory, seeds, only)
 
 

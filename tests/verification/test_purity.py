@@ -147,6 +147,15 @@ def test_verify_has_a_row_for_it():
     assert row.remark.startswith("sample: set_rate rebinds it; make it a field of Config")
 
 
+def test_verify_has_a_row_for_an_object_without_a_hash():
+    wrong = of_sample(lambda x: x * DRAWS.uniform())
+    rows = jaxtheory.verify(wrong._replace(checks=()), seeds=1).checks
+    (row,) = [row for row in rows if row.check.startswith("reads beyond the config")]
+    assert row.check == "reads beyond the config: DRAWS" and not row.passed
+    with pytest.raises(jaxtheory.InputError, match=r"`DRAWS`.* so the code has no hash"):
+        jaxtheory.simulate(wrong, EXAMPLE, jaxtheory.run_key(0, 0), 1)
+
+
 def test_an_algorithm_is_looked_into():
     theory = THEORY._replace(examples=(EXAMPLE,))
     rule = lambda config: jaxtheory_sgd(config.learning_rate * RATE)

@@ -7,6 +7,7 @@ import jax
 
 from jaxtheory.core.code_hash import code_hash
 from jaxtheory.core.contract import ships
+from jaxtheory.core.errors import InputError
 from jaxtheory.core.theory import Theory
 
 _passed: set[str] = set()  # digests of theories that passed in this process
@@ -30,8 +31,14 @@ def believe(theory: Theory) -> None:
 
 
 def trust(theory: Theory) -> None:
-    """Note for later processes that the results of a theory do not depend on padding."""
-    digest = _digest_of(theory)
+    """Note for later processes that the results of a theory do not depend on padding.
+
+    There is no note on a theory whose code has no hash.
+    """
+    try:
+        digest = _digest_of(theory)
+    except InputError:
+        return
     _passed.add(digest)
     if (place := _notes()) is not None:
         try:
