@@ -43,6 +43,7 @@ from jaxtheory.engine.results.store import Store
 from jaxtheory.engine.results.view import parts_of
 
 _PAUSE = 0.2  # seconds between two looks at chunks that others compute
+_NOTICE = 2.0  # seconds of waiting for them after which the user is told
 _PATIENCE = (5.0, 60.0)  # least and usual seconds without a new part, after which they are computed
 _LONGEST = 3.0  # times as long as the longest chunk of this process
 
@@ -130,15 +131,14 @@ class _Worker:
             lost = self._round(self.task, chunks)
             if lost and not self.way.wait:
                 return False
-            if lost and not told:
+            quiet = time.monotonic() - quiet_since
+            if lost and not told and quiet > _NOTICE:
                 told = True
-                notice(
-                    f"store {self.store.path}: waiting for {len(lost)} chunks that other processes "
-                    "compute"
-                )
+                count = f"{len(lost)} chunk{'s' * (len(lost) != 1)}"
+                notice(f"store {self.store.path}: waiting for {count} that other processes compute")
             if len(lost) < len(chunks):
                 quiet_since = time.monotonic()
-            elif time.monotonic() - quiet_since > self._patience():
+            elif quiet > self._patience():
                 self._round(dataclasses.replace(self.task, claim=False), lost[:1])
                 quiet_since = time.monotonic()
             elif lost:

@@ -304,7 +304,8 @@ def test_a_chunk_that_somebody_else_holds(tmp_path, monkeypatch):
         np.testing.assert_array_equal(part.distance, whole.distance.where(there))
         assert not list((tmp_path / "a" / "data").glob("*/"))
         monkeypatch.setattr(fill, "_PATIENCE", (0.5, 0.5))
-        with pytest.warns(UserWarning, match="waiting for 1 chunks that other processes compute"):
+        monkeypatch.setattr(fill, "_NOTICE", 0.2)
+        with pytest.warns(UserWarning, match="waiting for 1 chunk that other processes compute"):
             data = jaxtheory.sweep(THEORY, Config(), **SMALL, store=tmp_path / "a")
         assert_equal(data, whole)
 

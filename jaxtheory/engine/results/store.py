@@ -127,7 +127,7 @@ class Store:
     def rectangles(self) -> list[Rectangle]:
         """Return the rectangles in the order of publication; damaged descriptions are skipped."""
         rectangles = list[Rectangle]()
-        with contextlib.suppress(FileNotFoundError, NotADirectoryError), self.errors():
+        with self.errors(), contextlib.suppress(FileNotFoundError, NotADirectoryError):
             for file in sorted((self.path / "parts").iterdir()):
                 match = _RECTANGLE.fullmatch(file.name)
                 rectangle = match and _read_rectangle(file, int(match[1]))

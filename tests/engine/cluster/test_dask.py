@@ -64,9 +64,9 @@ import os, signal, sys
 import distributed, jaxtheory
 from jaxtheory.engine.cluster import pickling
 from jaxtheory.engine.compute import program
-from jaxtheory.engine.execution import local
+from jaxtheory.engine.planning import lay_out
 
-local.CHUNK_SECONDS = 1e-9  # a slot at a time
+lay_out._CHUNK_SECONDS = 1e-9  # a slot at a time
 theory = jaxtheory.theories.load({file!r}).THEORY
 client = distributed.Client({address!r}, timeout=30)
 on = jaxtheory.cluster.on(client)
