@@ -124,11 +124,9 @@ def _publish_folder(temporary: Path, folder: Path, mark: str) -> None:
 
 
 def show(store: Store, identity: Mapping[str, Any]) -> None:
-    """Show the dataset of a request as DIR/data.zarr, if another one or none is shown."""
-    name = mark_of(identity)[:16]
-    shown = (store.path / "data.zarr").is_dir() and _pointed(store.path, "newest") == name
-    if not shown:
-        _show(store, store.path / "data" / name)
+    """Show the dataset of a request as DIR/data.zarr, if none is shown."""
+    if not (store.path / "data.zarr").is_dir() or not _pointed(store.path, "newest"):
+        _show(store, store.path / "data" / mark_of(identity)[:16])
 
 
 def _show(store: Store, folder: Path) -> None:

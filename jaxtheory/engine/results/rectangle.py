@@ -3,11 +3,13 @@
 A rectangle is described by plain data, so that reading a store needs no theory and no program.
 """
 
+import dataclasses
+import functools
 import hashlib
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +19,8 @@ _OUTPUTS = ("record", "metrics", "save_params", "observe")
 _FIELDS = ("runs", "axes", "seeds", "steps", *_OUTPUTS, "plan", "before")
 
 
-class Rectangle(NamedTuple):
+@dataclasses.dataclass(frozen=True, eq=False)
+class Rectangle:
     """A rectangle of runs in a store.
 
     number: its place in the order of publication. content: its description, with the entries runs
@@ -29,7 +32,7 @@ class Rectangle(NamedTuple):
     number: int
     content: Mapping[str, Any]
 
-    @property
+    @functools.cached_property
     def mark(self) -> str:
         """A hash of the description without the environment, which its files carry."""
         text = json.dumps({name: self.content[name] for name in _FIELDS}, sort_keys=True)
@@ -48,7 +51,7 @@ class Rectangle(NamedTuple):
             len(self.content["seeds"]),
         )
 
-    @property
+    @functools.cached_property
     def chunks(self) -> list[str]:
         """The names of its chunks, which follow from the plan."""
         return [

@@ -81,6 +81,8 @@ class Source:
             )
         if (data := datasets.finished(self.path, request["request"])) is not None:
             return self._whole(data)
+        if not request["described"]:
+            raise InputError(f"{self.path}: the search for boundaries is not finished")
         arrived = len(list((self.path / "parts").glob("*.part")))
         if self._seen == arrived:
             return None

@@ -26,12 +26,13 @@ def store(tmp_path):
 
 
 def test_the_newest_dataset_is_opened_and_shown(store):
-    for seeds in (3, 2, 4):
+    for seeds in (3, 4):
         data = swept(store, seeds)
+        swept(store, 2)  # what is read again is not newer
         assert open_store(store).identical(data) and open_store(str(store)).identical(data)
         assert xr.open_zarr(store / "data.zarr").load().identical(data)
         assert open_store(store / "data.zarr").identical(data)
-    assert len(list((store / "data").glob("*/"))) == 3
+    assert len(list((store / "data").glob("*/"))) == 3  # of 2, 3 and 4 seeds
 
 
 def test_what_is_shown_takes_no_space_and_is_shown_again(store):
