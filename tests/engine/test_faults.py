@@ -1,7 +1,8 @@
-"""What goes wrong around a sweep, made to go wrong: nothing is lost.
+"""Injected faults: no result of a sweep is lost.
 
-Each test is a fault, its first line the fault's name; what it returns is the fault's row in
-docs/reliability.md, which `make reliability` writes and the last test holds against the others.
+The first line of each test names its fault. What it passes to `outcome` is the row of the fault in
+docs/reliability.md, which `make reliability` writes. The last test compares the names of the rows
+with those of the tests.
 """
 
 import contextlib
@@ -12,6 +13,7 @@ import os
 import platform
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import textwrap
@@ -23,10 +25,10 @@ import pytest
 import xarray as xr
 from helpers.forks import Child, forks
 from helpers.machine import in_words, machine
-from helpers.stores import dataset_folder, lose_dataset
+from helpers.stores import dataset_folder, lose_dataset, parts
 from helpers.worked_example import EXAMPLE, THEORY, Config
 
-from jaxtheory import InputError, sweep
+from jaxtheory import InputError, open_store, sweep
 from jaxtheory.cli import export
 from jaxtheory.system.compilation_cache import _damaged, repair
 
@@ -81,7 +83,7 @@ def one_line(code, said, *words):
     assert all(word in said for word in words), said
 
 
-# what a test says of its fault
+# the table of faults
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +101,7 @@ def rows(request):
 
 @pytest.fixture
 def outcome(request, rows):
-    """Keeps what happened and what became of the data."""
+    """Keep what happened and what became of the data."""
     return lambda happens, got="equal": rows.update({title(request.function): (happens, got)})
 
 
@@ -153,7 +155,7 @@ def until(child: Child, *words, seconds=120):
 
 @pytest.mark.slow
 def test_killed(forked, whole, outcome):
-    """`kill -9` at 20 random moments of a sweep, assembly included"""
+    """`kill -9` at 20 random moments of a sweep, also while its dataset is assembled"""
     rng, stages = random.Random(20), Counter()
     at, child = [time.monotonic()], forked.start(command(forked.folder / "timed", SAYS))
     for word in ("part", "assembling", "variables"):
@@ -176,27 +178,27 @@ def test_killed(forked, whole, outcome):
                 code, said = child.wait()
                 assert code in (0, -9), said
             parts = len(list((store / "parts").glob("[0-9a-f]*.part")))
-            stages["in assembly" if "assembling" in said else f"at {parts} of 4 parts"] += 1
+            stages["in assembly" if "assembling" in said else f"with {parts} of 4 parts"] += 1
         assert forked.run(command(store)) == (0, output(store))
         assert data(store).identical(whole) and not list(store.rglob(".tmp*"))
     assert stages["in assembly"] >= 4 and stages.total() == 20
     when = ", ".join(f"{n} {stage}" for stage, n in sorted(stages.items()))
-    outcome(f"the same command resumes; killed {when}")
+    outcome(f"the same command completes the store; killed {when}")
 
 
 def test_two_and_four_processes(forked, whole, outcome):
-    """Two and four processes on one store at once"""
+    """Two and four processes that run the same sweep in one store at the same time"""
     for count in (2, 4):
         store = forked.folder / f"shared{count}"
         children = [forked.start(command(store)) for _ in range(count)]
         assert [child.wait() for child in children] == [(0, output(store))] * count
         assert data(store).identical(whole) and not list(store.rglob(".tmp*"))
-    outcome("all end well; the first whole dataset stays")
+    outcome("all succeed; the first complete dataset stays")
 
 
 @pytest.mark.slow
 def test_threads(forked, outcome):
-    """24 threads that sweep at once in one process, four on each of six stores"""
+    """24 threads that sweep in one process at the same time, four in each of six stores"""
     code = f"""
     import threading, warnings, jaxtheory
     theory = jaxtheory.theories.load({str(EXAMPLE)!r}).THEORY
@@ -215,15 +217,16 @@ def test_threads(forked, outcome):
     assert all(together[i].identical(found[i % 6]) for i in range(24))
     assert [kept for kept in warnings.filters if kept in filters] == filters  # imports add some
     """
-    assert forked.run(textwrap.dedent(code)) == (0, "")
-    outcome("all end well, the process's warnings as before")
+    code, said = forked.run(textwrap.dedent(code))
+    assert code == 0 and all("waiting for" in line for line in said.splitlines()), said
+    outcome("all succeed; the warning filters of the process are unchanged")
 
 
 # the disk
 
 
 def test_a_limit_on_the_size_of_files(forked, whole, outcome):
-    """A limit on the size of files, met by the manifest, a part and the dataset"""
+    """A limit on the size of files, reached by the manifest, by a part and by the dataset"""
     store, like = forked.folder / "limited", forked.folder / "whole"
     manifest, part, largest = (
         max(file.stat().st_size for file in like.glob(files) if file.is_file())
@@ -237,11 +240,11 @@ def test_a_limit_on_the_size_of_files(forked, whole, outcome):
         assert len(list(store.glob("parts/*.json"))) == (size > manifest)
         assert len(list(store.glob("parts/*.part"))) == kept
     assert forked.run(command(store)) == (0, output(store)) and data(store).identical(whole)
-    outcome("one line; with room, the same command goes on", "equal afterwards")
+    outcome("one-line error; with more room, the same command completes the sweep", "equal then")
 
 
 def test_a_full_disk(forked, whole, outcome):
-    """A full disk, met by the manifest, a part and the dataset"""
+    """A full disk, reached by the manifest, by a part and by the dataset"""
     disk = forked.folder / "disk"
     disk.mkdir()
     mount = lambda options: subprocess.run(
@@ -263,7 +266,7 @@ def test_a_full_disk(forked, whole, outcome):
         assert data(store).identical(whole)
     finally:
         subprocess.run(["umount", disk], check=True)
-    outcome("one line; with room, the same command goes on", "equal afterwards")
+    outcome("one-line error; with more room, the same command completes the sweep", "equal then")
 
 
 WITHOUT_PRIVILEGES = """
@@ -276,7 +279,7 @@ if os.geteuid() == 0:  # whom no permission stops
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="capabilities are Linux's")
 def test_a_read_only_directory(forked, whole, outcome):
-    """A read-only directory: around a new store, a store half done, a finished one"""
+    """No permission to write: beside a new store, in an unfinished and in a finished store"""
     place = forked.folder / "read-only"
     done, half = place / "done", place / "half"
     shutil.copytree(forked.folder / "whole", done)
@@ -293,11 +296,11 @@ def test_a_read_only_directory(forked, whole, outcome):
     for folder in (place, half, *(half / name for name in written[:-1])):
         folder.chmod(0o700)
     assert forked.run(command(half)) == (0, output(half)) and data(half).identical(whole)
-    outcome("one line; a finished store is read", "equal once it can be written")
+    outcome("one-line error; the finished store is read", "equal once it can be written")
 
 
 def test_the_clock_goes_backwards(forked, whole, outcome):
-    """The clock goes back: a minute at every look, and an hour after the parts were written"""
+    """A clock that goes back a minute at each reading, and parts written an hour in the future"""
     store = forked.folder / "clock"
     backwards = """
     now = [time.time()]
@@ -314,7 +317,7 @@ def test_the_clock_goes_backwards(forked, whole, outcome):
     written = (store / "data.zarr").stat().st_ino
     assert forked.run(command(store)) == (0, output(store))
     assert data(store).identical(whole) and (store / "data.zarr").stat().st_ino == written
-    outcome("no clock decides anything; the dataset is not written again")
+    outcome("no effect; the dataset is not written again")
 
 
 # damage
@@ -328,7 +331,7 @@ def flip(file, at, bit=0):
 
 
 def harm(file, rng):
-    """Truncate a file, flip one of its bits or delete it; returns which."""
+    """Truncate a file, flip one of its bits or delete it, and return which."""
     kind = rng.choice(["truncated", "flipped", "deleted"])
     size = file.stat().st_size
     if kind == "deleted":
@@ -342,7 +345,7 @@ def harm(file, rng):
 
 @pytest.mark.slow
 def test_damaged_results(tmp_path, outcome):
-    """A part and a file of the dataset truncated, bit-flipped or deleted, at 60 random places"""
+    """A part and a file below `data` truncated, bit-flipped or deleted, at 60 random places"""
     rng, kinds, run = random.Random(60), Counter(), tmp_path / "run"
     first = sweep(THEORY, Config(dimension=3), store=run, **SMALL)
     for _ in range(60):
@@ -351,7 +354,7 @@ def test_damaged_results(tmp_path, outcome):
         kinds[harm(rng.choice(sorted(run.glob("parts/*.part"))), rng)] += 1
         assert sweep(THEORY, Config(dimension=3), store=run, **SMALL).identical(first)
     counted = ", ".join(f"{n} {kind}" for kind, n in sorted(kinds.items()))
-    outcome(f"seen and made anew ({counted})")
+    outcome(f"detected and written again ({counted})")
 
 
 def test_a_damaged_manifest(tmp_path, outcome):
@@ -369,20 +372,263 @@ def test_a_damaged_manifest(tmp_path, outcome):
             assert "choose another directory for store=" in str(error) and "\n" not in str(error)
         file.write_bytes(text)
     assert refused > 50
-    outcome("one line: what was asked is not known any more", "kept, not used")
+    outcome("one-line error that asks for another directory", "kept, not used")
 
 
-# what is not this store's
+# a store that is asked for more
+
+ASKED = {
+    "vary": {"eta": [0.1, 0.2, 0.3]},
+    "seeds": 4,
+    "steps": 20,
+    "record": 1,
+    "dtype": "float64",
+    "buckets": "exact",
+}
+PAUSE = """
+from jaxtheory.engine import fill
+from jaxtheory.engine.execution import task
+original = task.run_chunk
+def paused(*given):
+    print("computing", flush=True)
+    while not os.path.exists({go!r}):
+        time.sleep(0.01)
+    return original(*given)
+task.run_chunk = paused
+fill._PATIENCE = {patience!r}
+"""
+
+
+def paused(go, patience=(600.0, 600.0)):
+    """Code that makes a child wait for a file before it computes a chunk."""
+    return PAUSE.format(go=str(go), patience=patience)
+
+
+def asks(**more):
+    """The words of the command that asks for ASKED with some changes."""
+    asked = ASKED | more
+    eta = ",".join(map(str, asked["vary"]["eta"]))
+    return (
+        f"--set d=3 --vary eta={eta} --seeds {asked['seeds']} --steps {asked['steps']} --record 1 "
+        "--dtype float64 --buckets exact"
+    )
+
+
+def stored(store, **more):
+    """The dataset of a request, of which everything is in the store."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("jaxtheory.engine.execution.task.run_chunk", None)  # nothing is computed
+        return sweep(THEORY, Config(dimension=3), store=store, **ASKED | more).load()
+
+
+DIRECTIONS = (
+    ({"seeds": 6}, {"steps": 40}),
+    ({"steps": 40}, {"steps": 30}),
+    ({"vary": {"eta": [0.1, 0.2, 0.4]}}, {"vary": {"eta": [0.05, 0.2, 0.3]}, "seeds": 5}),
+)
+
+
+def test_two_processes_that_ask_for_more(forked, whole, outcome):
+    """Two processes that ask one store for more at the same time: for more seeds and more steps,
+    for 40 and 30 steps, for different values and seeds
+    """
+    for i, (one, other) in enumerate(DIRECTIONS):
+        store, serial = (forked.folder / f"{name}{i}" for name in ("more", "serial"))
+        for folder in (store, serial):
+            shutil.copytree(forked.folder / "whole", folder)
+        go = forked.folder / f"go{i}"
+        first = forked.start(command(store, paused(go), asks(**one)))
+        until(first, "computing")
+        second = forked.start(command(store, words=asks(**other)))
+        time.sleep(0.2)
+        go.touch()
+        assert (first.wait()[0], second.wait()[0]) == (0, 0)
+        for more in (one, other):
+            assert forked.run(command(serial, words=asks(**more)))[0] == 0
+        for more in (one, other, {}):
+            assert stored(store, **more).identical(stored(serial, **more))
+        assert not list(store.rglob(".tmp*"))
+    outcome("both succeed", "equal to the same calls one after the other")
+
+
+def test_read_while_it_is_extended(forked, whole, outcome):
+    """A finished store that is read while another process computes more seeds and is killed"""
+    store, go = forked.folder / "read", forked.folder / "go-read"
+    shutil.copytree(forked.folder / "whole", store)
+    first = forked.start(command(store, paused(go), asks(seeds=6)))
+    until(first, "computing")
+    for _ in range(2):
+        assert open_store(store).identical(whole) and data(store).identical(whole)
+        assert forked.run(command(store)) == (0, output(store))
+        if first.pid:
+            os.kill(first.pid, 9)
+            first.wait()
+            first = first._replace(pid=0)
+    lazy = open_store(store)
+    assert forked.run(command(store, words=asks(seeds=6)))[0] == 0
+    assert lazy.identical(whole) and stored(store).identical(whole)
+    more = stored(store, seeds=6)
+    assert data(store).identical(more) and more.isel(seed=slice(4)).equals(whole)
+    outcome("the reader has the finished dataset at once; the same command completes the other")
+
+
+def test_a_frozen_process(forked, whole, outcome):
+    """A process that is frozen while it computes chunks, and wakes up later"""
+    store, go = forked.folder / "frozen", forked.folder / "go-frozen"
+    first = forked.start(command(store, paused(go)))
+    until(first, "computing")
+    os.kill(first.pid, signal.SIGSTOP)
+    impatient = "from jaxtheory.engine import fill\nfill._PATIENCE = 0.5, 0.5"
+    assert forked.run(command(store, impatient)) == (0, output(store))
+    assert data(store).identical(whole)
+    inodes = {file: file.stat().st_ino for file in parts(store)}
+    go.touch()
+    os.kill(first.pid, signal.SIGCONT)
+    code, said = first.wait()
+    assert code == 0 and said.endswith(output(store)) and data(store).identical(whole)
+    assert inodes == {file: file.stat().st_ino for file in parts(store)}
+    outcome("its chunks are computed by another process; when it wakes up, it uses their parts")
+
+
+def test_locks_that_stop_nobody(forked, whole, outcome):
+    """Two processes where every lock succeeds and folder listings lack the parts, as may be on a
+    network file system
+    """
+    store, go = forked.folder / "no-locks", forked.folder / "go-no-locks"
+    blind = """
+    from pathlib import Path
+    from jaxtheory.system import locks
+    locks._lock_byte = lambda *_: True
+    locks.flock = lambda *_, **__: None
+    listed = Path.iterdir
+    Path.iterdir = lambda path: (file for file in listed(path) if file.suffix != ".part")
+    """
+    blind = textwrap.dedent(blind)
+    first = forked.start(command(store, blind + paused(go)))
+    until(first, "computing")
+    assert forked.run(command(store, blind)) == (0, output(store))
+    inodes = {file: file.stat().st_ino for file in parts(store)}
+    go.touch()
+    code, said = first.wait()
+    assert code == 0 and said.endswith(output(store)) and data(store).identical(whole)
+    assert inodes == {file: file.stat().st_ino for file in parts(store)}
+    outcome("chunks are computed twice; the first part of each stays")
+
+
+def test_metrics_that_are_recorded_early_only(tmp_path, outcome):
+    """More steps, twice, in a store whose metrics are recorded early only"""
+    for name, record in {"one": {"loss": [0, 5], "weights": 10}, "all": [0, 10]}.items():
+        asked = {**ASKED, "record": record}
+        for steps in (10, 20, 40):
+            data = sweep(
+                THEORY, Config(dimension=3), store=tmp_path / name, **asked | {"steps": steps}
+            )
+        assert data.identical(sweep(THEORY, Config(dimension=3), **more))
+        assert list(data.loss.dropna("step").step) == [0, 5 if name == "one" else 10]
+    outcome("the early records are kept")
+
+
+def test_a_store_copied_into_another(tmp_path, outcome):
+    """The parts of another store copied into a store: of other seeds, and of another key"""
+    run, seeds, other = tmp_path / "run", tmp_path / "seeds", tmp_path / "other"
+    first = sweep(THEORY, Config(dimension=3), store=run, **ASKED).load()
+    second = sweep(THEORY, Config(dimension=3), store=seeds, **ASKED | {"seeds": [2, 9]}).load()
+    sweep(THEORY, Config(dimension=3), store=other, key=1, **ASKED)
+    for source in (other, seeds):
+        shutil.copytree(source / "parts", run / "parts", dirs_exist_ok=True)
+    assert stored(run).identical(first)
+    union = stored(run, seeds=[0, 1, 2, 3, 9])
+    assert union.sel(seed=[0, 1, 2, 3]).equals(first)
+    assert union.sel(seed=[9]).equals(second.sel(seed=[9]))
+    assert union.sel(seed=[2]).equals(stored(run, seeds=[2]))
+    outcome("runs of the same kind serve larger requests without computing; others are ignored")
+
+
+def test_another_processor(forked, whole, outcome):
+    """An unfinished store that is continued on another processor or with other XLA_FLAGS"""
+    common = os.environ["XLA_FLAGS"]
+    for name, flag in (("target", "max_isa=SSE4_2"), ("xla_flags", "enable_fast_math=true")):
+        store = forked.folder / f"another-{name}"
+        shutil.copytree(forked.folder / "whole", store)
+        with forks(forked.folder, XLA_FLAGS=f"{common} --xla_cpu_{flag}") as elsewhere:
+            assert elsewhere.run(command(store)) == (0, output(store))  # finished: it is read
+            lose_dataset(store)
+            parts(store)[0].unlink()
+            one_line(*elsewhere.run(command(store)), f", now {name} ", "--accept-versions")
+            accepted = forked.folder / f"accepted-{name}"
+            shutil.copytree(store, accepted)
+            words = f"{WORDS} --accept-versions"
+            assert elsewhere.run(command(accepted, words=words))[0] == 0
+        assert name in data(accepted).attrs["accepted_versions"]
+        assert forked.run(command(store)) == (0, output(store)) and data(store).identical(whole)
+    outcome(
+        "one-line error; `--accept-versions` computes, and the dataset names both",
+        "equal on the first processor",
+    )
+
+
+SESSION = """
+import jax.numpy as jnp, jaxtheory, os
+from jaxtheory import Algorithm, Theory
+FACTOR = {factor}
+class Config(jaxtheory.Config):
+    eta: float = jaxtheory.traced(0.1, "eta", "step size", "(0, inf)")
+def problem(key, config):
+    return ()
+def sample(key, problem, config):
+    return ()
+def init(key, problem, config):
+    return jnp.ones(())
+def loss(params, batch, problem, config):
+    return FACTOR * params**2 / 2
+def gradient(params, batch, problem, config):
+    return FACTOR * params
+def step(key, t, state, batch, problem, config):
+    return state - config.eta * gradient(state, batch, problem, config)
+def metrics(params, problem, config):
+    return {{"distance": params}}
+theory = Theory("session", Config, problem, sample, init, loss, gradient,
+    algorithms={{"gd": Algorithm(init, step)}}, metrics=metrics, examples=(Config(),))
+def values(**more):
+    data = jaxtheory.sweep(theory, Config(), vary={{"eta": [0.1, 0.2]}}, steps=5, **more)
+    print(data.distance.values.tolist())
+values(store={store!r})
+"""
+AFTERWARDS = """
+FACTOR = 3.0
+values()
+values(store={new!r})
+try:
+    values(store={store!r})
+except jaxtheory.InputError as error:
+    print(error)
+"""
+
+
+def test_a_constant_bound_anew(forked, outcome):
+    """A constant of a theory that gets another value between two sweeps of one session"""
+    stores = [str(forked.folder / f"session{i}") for i in range(3)]
+    _, expected = forked.run(SESSION.format(factor=3.0, store=stores[0]))
+    code = SESSION.format(factor=1.0, store=stores[1])
+    code, said = forked.run(code + AFTERWARDS.format(store=stores[1], new=stores[2]))
+    first, *again, refusal = said.splitlines(keepends=True)
+    assert code == 0 and again == [expected] * 2 and first != expected
+    one_line(2, refusal, stores[1], "the code of session has changed", "choose another directory")
+    outcome("new sweeps use the new value; the store of the old value is a one-line error")
+
+
+# files of others
 
 
 def test_foreign_results(tmp_path, outcome):
-    """A part and data.zarr of another key, a part under another's name, copies by other programs"""
+    """Parts and a dataset of another key, a part under the name of another, copies made by other
+    programs
+    """
     first = {
         k: sweep(THEORY, Config(dimension=3), store=tmp_path / f"{k}", key=k, **SMALL)
         for k in (0, 1)
     }
     run, other = tmp_path / "0", tmp_path / "1"
-    parts = lambda store: sorted(store.glob("parts/[0-9a-f]*.part"))
     faults = (
         lambda: shutil.copy(parts(other)[0], parts(run)[0]),
         lambda: shutil.copy(parts(run)[1], parts(run)[0]),
@@ -399,7 +645,7 @@ def test_foreign_results(tmp_path, outcome):
         lose_dataset(run)
         fault()
         assert sweep(THEORY, Config(dimension=3), store=run, **SMALL).identical(first[0])
-    outcome("what is another's is made anew; copies are left alone")
+    outcome("foreign files are replaced by recomputed ones; copies are ignored")
 
 
 def test_names_that_are_addresses_elsewhere(tmp_path, outcome, monkeypatch):
@@ -412,7 +658,7 @@ def test_names_that_are_addresses_elsewhere(tmp_path, outcome, monkeypatch):
         assert sweep(THEORY, Config(dimension=3), store=name, **SMALL).identical(plain)
         assert (tmp_path / name / "data.zarr" / "zarr.json").is_file()
     assert Path("exp/notes").read_text() == "keep"
-    outcome("folders like any other; what lies beside is not touched")
+    outcome("treated as plain folder names; neighbors are untouched")
 
 
 HOSTS = """
@@ -422,7 +668,7 @@ os.getpid, socket.gethostname = lambda: 7, lambda: "node"
 
 
 def test_two_machines_of_one_name(forked, whole, outcome):
-    """Two machines or containers of one name and process number, one killed in assembly"""
+    """Two machines or containers of the same name and process number, one killed in assembly"""
     store = forked.folder / "hosts"
     wait = """
     from jaxtheory.engine.results import archive
@@ -443,11 +689,11 @@ def test_two_machines_of_one_name(forked, whole, outcome):
     first.wait()
     assert forked.run(command(store, HOSTS)) == (0, output(store))
     assert data(store).identical(whole) and not list(store.rglob(".tmp*"))
-    outcome("what the living hold is theirs; what the dead left is removed")
+    outcome("files of running processes are kept; leftovers of killed ones are removed")
 
 
 def test_files_that_are_not_files(forked, whole, outcome):
-    """A pipe or an endless device in place of the manifest, data.sum, a part or a chunk"""
+    """A pipe or an endless device in place of the manifest, of data.sum, of a part or a chunk"""
     store = forked.folder / "pipes"
     shutil.copytree(forked.folder / "whole", store)
     part = next(store.glob("parts/[0-9a-f]*.part")).relative_to(store)
@@ -464,11 +710,11 @@ def test_files_that_are_not_files(forked, whole, outcome):
                 one_line(code, said, "Not a regular file")
             else:
                 assert (code, said) == (0, output(store)) and data(store).identical(whole)
-    outcome("made anew; the manifest: one line, and nothing waits")
+    outcome("written again; for the manifest, a one-line error; nothing waits")
 
 
 def test_exports_onto_a_full_disk(forked, whole, outcome):
-    """A limit on the size of files, met by `export` as csv, netcdf and parquet"""
+    """A limit on the size of files, reached by `export` as csv, netcdf and parquet"""
     store = forked.folder / "exported"
     shutil.copytree(forked.folder / "whole", store)
     for to in ("csv", "netcdf", "parquet"):
@@ -480,7 +726,7 @@ def test_exports_onto_a_full_disk(forked, whole, outcome):
         """
         one_line(*forked.run(textwrap.dedent(code)), "File too large", str(store))
         assert not list(store.rglob(".tmp*")) and not list(store.glob("data.[cnp]*"))
-    outcome("one line, and no file")
+    outcome("one-line error, and no file")
 
 
 def test_a_damaged_compilation_cache(forked, outcome):
@@ -503,7 +749,7 @@ def test_a_damaged_compilation_cache(forked, outcome):
     assert sorted(cache.glob("*-cache")) == entries
     for name in ("without", "mended"):
         assert data(forked.folder / name).identical(data(forked.folder / "as-it-was"))
-    outcome("JAX warns and compiles again, until `jaxtheory doctor --repair` has removed them")
+    outcome("JAX warns and compiles again, until `jaxtheory doctor --repair` removes the entries")
 
 
 def test_a_compilation_cache_that_cannot_be_written(forked, whole, outcome):
@@ -515,10 +761,10 @@ def test_a_compilation_cache_that_cannot_be_written(forked, whole, outcome):
     first, _, rest = said.partition("\n")
     assert code == 0 and rest == output(store) and data(store).identical(whole)
     assert f"compilation cache {cache}: it cannot be written to" in first
-    outcome("one line, once; new programs are compiled each time")
+    outcome("one warning of one line; new programs are compiled each time")
 
 
-# JAX's switches
+# switches of JAX
 
 
 def test_debug_nans(forked, whole, outcome):
@@ -528,7 +774,7 @@ def test_debug_nans(forked, whole, outcome):
     assert data(store).identical(whole)
     diverging = WORDS.replace("eta=.1", "eta=1e200")
     one_line(*forked.run(command(forked.folder / "nan", on, diverging)), "jax_debug_nans is on")
-    outcome("a run that diverges is refused in one line, as the switch asks")
+    outcome("a run that diverges is a one-line error, as the switch asks")
 
 
 def test_disable_jit(forked, outcome):
@@ -538,7 +784,7 @@ def test_disable_jit(forked, outcome):
     for before, store in zip(("", off), stores.values(), strict=True):
         assert forked.run(command(store, before, FEWER))[0] == 0
     assert data(stores["jit"]).identical(data(stores["no-jit"]))
-    outcome("compiled all the same: the switch rounds otherwise")
+    outcome("still compiled, since uncompiled code rounds differently")
 
 
 def test_the_page_has_a_row_for_every_fault(request):
