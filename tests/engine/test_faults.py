@@ -520,9 +520,8 @@ def test_metrics_that_are_recorded_early_only(tmp_path, outcome):
     for name, record in {"one": {"loss": [0, 5], "weights": 10}, "all": [0, 10]}.items():
         asked = {**ASKED, "record": record}
         for steps in (10, 20, 40):
-            data = sweep(
-                THEORY, Config(dimension=3), store=tmp_path / name, **asked | {"steps": steps}
-            )
+            more = asked | {"steps": steps}
+            data = sweep(THEORY, Config(dimension=3), store=tmp_path / name, **more)
         assert data.identical(sweep(THEORY, Config(dimension=3), **more))
         assert list(data.loss.dropna("step").step) == [0, 5 if name == "one" else 10]
     outcome("the early records are kept")
