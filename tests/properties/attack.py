@@ -1,0 +1,513 @@
+"""Random programs that attack a store: growth, interruptions, races, damage, copies, edits.
+
+After each step what a call returned is compared with a sweep in memory. `make fuzz` runs them.
+"""
+
+import argparse
+import contextlib
+import faulthandler
+import json
+import os
+import random
+import shutil
+import sys
+import tempfile
+import threading
+import time
+import traceback
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import xarray as xr
+
+import jaxtheory
+from jaxtheory import InputError
+from jaxtheory.core.plain import as_json
+from jaxtheory.engine import cover, fill
+from jaxtheory.engine.execution import task
+from jaxtheory.engine.request.request import read
+from jaxtheory.engine.rerun import rerun
+from jaxtheory.engine.results import archive, datasets, versions
+from jaxtheory.engine.results.identity import identity
+from jaxtheory.engine.results.store import Store
+from jaxtheory.engine.results.versions import ACCEPTED
+from jaxtheory.engine.results.view import partial_view
+from properties import growth, little, plants
+from properties.crew import Fault, Worker
+from properties.growth import THEORIES, Ask, fresh, must_be_part, must_equal, options, sweep
+from properties.memory import forget_when_large
+
+STEPS = 12  # of a program
+PATIENCE = 0.3  # seconds: chunks that others hold are computed by several
+WORKERS = 3
+HANGS = 240  # seconds of a step
+OUTPUTS = ("steps", "record", "metrics", "save_params", "observe", "axes", "seeds")
+KINDS = ["interrupt", "interrupt", "ENOSPC", "EIO"]
+
+
+class Program:
+    """A store, what it was asked for, and what is known of it."""
+
+    def __init__(self, seed: int, folder: Path, counts: Counter, workers: list[Worker]):
+        self.rng, self.folder, self.counts, self.workers = random.Random(seed), folder, counts, workers
+        self.path = folder / "0"
+        self.ask = growth.first(self.rng)
+        self.done: list[Ask] = []
+        self.lazy: list[tuple[xr.Dataset, xr.Dataset]] = []
+        self.newest: xr.Dataset | None = None
+        self.mixed = False  # computed under several versions
+        self.calm = True  # neither interrupted nor damaged, copied or shared
+        self.parts: dict[Path, int] = {}
+        self.operations = 200
+
+    def run(self) -> None:
+        """All steps."""
+        self.call(self.ask)
+        some: dict[Callable[[], None], int] = {
+            self.grow: 8,
+            self.again: 3,
+            self.interrupt: 4,
+            self.kill: 2,
+            self.race: 4,
+            self.damage: 3,
+            self.lose: 1,
+            self.merge: 2,
+            self.edit: 1,
+            self.stranger: 1,
+            self.upgrade: 1,
+        }
+        for _ in range(STEPS):
+            (step,) = self.rng.choices(list(some), list(some.values()))
+            tell(step.__name__)
+            faulthandler.dump_traceback_later(HANGS, exit=True)
+            step()
+            faulthandler.cancel_dump_traceback_later()
+        self.look()
+
+    # calls
+
+    def call(self, ask: Ask, nothing: bool = False) -> xr.Dataset | None:
+        """The dataset of a request, which is right; None if the request is refused.
+
+        nothing: the store has all of it.
+        """
+        if (want := fresh(ask)) is None:
+            return None
+        tell("sweep", ask)
+        before, made = self.intact(), computed[0]
+        with self.way():
+            data = sweep(ask, self.path, accept_versions=self.mixed)
+        must_equal(data, want, self.is_whole(ask))
+        assert self.mixed or ACCEPTED not in data.attrs
+        assert not nothing or computed[0] == made, "a finished request was computed"
+        assert not [*self.path.rglob(".tmp-*")], [*self.path.rglob(".tmp-*")]
+        for file, number in before.items():
+            assert file.stat().st_ino == number, f"{file} was overwritten"
+        self.open(data)
+        if self.rng.random() < 0.3:
+            with mock.patch.object(archive, "_IN_MEMORY", 0):
+                self.lazy.append((sweep(ask, self.path, accept_versions=self.mixed), want))
+        self.counts["subsets" if computed[0] == made else "growths"] += 1
+        self.ask = ask
+        self.done.append(ask)
+        return data
+
+    @contextlib.contextmanager
+    def way(self) -> Iterator[None]:
+        """Within: some number of threads, and datasets that are read lazily or not."""
+        lazy = self.rng.choice([0, 1 << 30])
+        with (
+            mock.patch.dict(os.environ, JAXTHEORY_DEVICES=str(self.rng.randint(1, 2))),
+            mock.patch.object(archive, "_IN_MEMORY", lazy),
+        ):
+            yield
+
+    def intact(self) -> dict[Path, int]:
+        """The files that must not be overwritten, by number."""
+        if not self.calm:
+            return {}
+        return {file: file.stat().st_ino for file in self.path.glob("parts/[0-9a-f]*")}
+
+    def is_whole(self, ask: Ask) -> bool:
+        """True if one rectangle is all of the store and of this request, under its own plan."""
+        found = Store(self.path).rectangles()
+        if len(found) != 1 or found[0].content["before"]:
+            return False
+        theory, config = THEORIES[ask["theory"]]
+        wanted = as_json(identity(read(theory, config, **options(ask))))
+        return all(found[0].content[name] == wanted[name] for name in OUTPUTS)
+
+    def open(self, data: xr.Dataset) -> None:
+        """The newest dataset is the one that was returned, or that of before if nothing was."""
+        try:
+            opened = jaxtheory.open_store(self.path)
+        except InputError:
+            assert self.newest is None
+            return
+        if opened.identical(data):
+            self.newest = data
+        elif self.newest is not None:
+            assert opened.identical(self.newest), (opened, data, self.newest)
+
+    def look(self) -> None:
+        """What earlier calls returned has its numbers, and so has what is finished."""
+        for data, want in self.lazy:
+            must_equal(data, want)
+        self.lazy.clear()
+        if (begun := datasets.begun(self.path)) is not None and not self.mixed:
+            view = partial_view(self.path, begun)
+            for ask in self.done[-1:]:
+                if begun["request"] == identified(ask):
+                    must_be_part(view.data, fresh(ask))
+
+    # steps
+
+    def grow(self) -> None:
+        """Further values, seeds, steps or outputs; then a part of that, and a run once more."""
+        data = self.call(growth.other(self.rng, self.ask))
+        if data is None:
+            return
+        ask = self.ask
+        if self.rng.random() < 0.6:
+            self.part(data)
+            self.ask = ask
+        if self.rng.random() < 0.4:
+            self.rerun(ask)
+
+    def part(self, data: xr.Dataset) -> None:
+        """A part of what is there is computed by nobody, and has its bits."""
+        less = growth.part(self.rng, self.ask)
+        if "steps" in less["vary"]:
+            less["vary"]["steps"] = self.ask["vary"]["steps"]
+        if (got := self.call(less, nothing=True)) is None or not self.calm:
+            return
+        dims = [str(dim) for dim in got["diverged_at"].dims]
+        same = data.sel({dim: got[dim].values for dim in dims})
+        for name in got.data_vars:
+            cut = same[name].values[tuple(map(slice, got[name].shape))]
+            assert np.array_equal(cut, got[name].values, equal_nan=True), (name, "has other bits")
+
+    def rerun(self, ask: Ask) -> None:
+        """A run of the newest dataset once more has the same bits."""
+        if ask["stop"] or self.mixed:
+            return
+        data = jaxtheory.open_store(self.path)
+        dims = [str(dim) for dim in data["diverged_at"].dims]
+        where = {dim: self.rng.choice(data[dim].values.tolist()) for dim in dims}
+        tell("rerun", where)
+        try:
+            found = rerun(self.path, THEORIES[ask["theory"]][0], **where)
+        except InputError as error:
+            assert "observe=" in str(error), error
+            return
+        assert not found.differs, (found.differs, where)
+        self.counts["reruns"] += 1
+
+    def again(self) -> None:
+        """A request of before once more."""
+        self.call(self.rng.choice(self.done), nothing=self.calm)
+
+    def interrupt(self) -> None:
+        """An exception from some file operation; then the same call again."""
+        ask = growth.other(self.rng, self.ask)
+        if (want := fresh(ask)) is None:
+            return
+        self.calm = False
+        kind, late = self.rng.choice(KINDS), self.rng.random() < 0.3
+        fault = Fault(self.path, self.rng.randint(1, self.operations), kind, late)
+        tell("interrupted", ask, kind, fault.at, late)
+        try:
+            with self.way(), fault.active():
+                data = sweep(ask, self.path, accept_versions=self.mixed).load()
+            must_equal(data, want)
+        except KeyboardInterrupt:
+            pass
+        except InputError as error:
+            assert kind != "interrupt" and "rerun" not in str(error), error
+        tell("at", fault.where or fault.seen)
+        self.counts["interruptions" if fault.where else "growths"] += 1
+        self.operations = max(20, fault.seen if not fault.where else self.operations)
+        self.newest = None
+        self.checked(ask)
+
+    def checked(self, ask: Ask) -> None:
+        """An earlier request is still right, and so is this one."""
+        if self.rng.random() < 0.5:
+            self.look()
+            self.call(self.rng.choice(self.done))
+        self.call(ask)
+
+    def kill(self) -> None:
+        """Another process is killed at some moment; then the same call again."""
+        ask, worker = growth.other(self.rng, self.ask), self.rng.choice(self.workers)
+        if fresh(ask) is None:
+            return
+        self.calm, self.newest = False, None
+        tell("killed", ask)
+        worker.begin(ask, self.path, accept_versions=self.mixed, patience=(PATIENCE, PATIENCE))
+        time.sleep(self.rng.uniform(0, 1.2))
+        worker.kill()
+        self.counts["interruptions"] += 1
+        self.checked(ask)
+
+    def race(self) -> None:
+        """Several calls at a time, of the same or of different requests, in threads or processes."""
+        first = growth.other(self.rng, self.ask)
+        same, apart = self.rng.random() < 0.3, self.rng.random() < 0.4
+        asks = [first if same else growth.other(self.rng, first) for _ in range(self.rng.randint(2, 6))]
+        asks = [ask for ask in asks if fresh(ask) is not None][: WORKERS if apart else 6]
+        waits = [self.rng.random() < 0.7 for _ in asks]
+        self.calm, self.newest = False, None
+        for ask, wait in zip(asks, waits, strict=True):
+            tell("apart" if apart else "beside", ask, "" if wait else "without waiting")
+        further = {"accept_versions": self.mixed}
+        found: list[Any] = [None] * len(asks)
+        if apart:
+            for worker, ask, wait in zip(self.workers, asks, waits, strict=False):
+                worker.begin(
+                    ask, self.path, **further, wait=wait, patience=(PATIENCE, PATIENCE)
+                )
+            found = [worker.end() for worker, _ in zip(self.workers, asks, strict=False)]
+        else:
+
+            def go(i: int) -> None:
+                try:
+                    found[i] = sweep(asks[i], self.path, **further, wait=waits[i]).load()
+                except BaseException as error:
+                    found[i] = error
+
+            with self.way():
+                threads = [threading.Thread(target=go, args=(i,)) for i in range(len(asks))]
+                for thread in threads:
+                    thread.start()
+                for thread in threads:
+                    thread.join()
+        for ask, wait, data in zip(asks, waits, found, strict=True):
+            if isinstance(data, BaseException):
+                raise data
+            whole = bool(data["diverged_at"].notnull().all())
+            assert whole or not wait
+            (must_equal if whole else must_be_part)(data, fresh(ask))
+        self.counts["races"] += len(asks) > 1
+        for ask in asks[:2]:
+            self.call(ask)
+
+    def damage(self) -> None:
+        """Files are truncated, deleted or have a bit flipped; the next call is right."""
+        self.calm, self.newest = False, None
+        self.look()
+        files = [file for file in sorted(self.path.rglob("*")) if file.is_file()]
+        kinds = self.rng.choice(["*", "*.part", "*.state", "*.json", "manifest.json"])
+        files = [file for file in files if file.match(kinds)]
+        for file in self.rng.sample(files, min(len(files), self.rng.randint(1, 3))):
+            text = file.read_bytes()
+            tell("damage", file.relative_to(self.path), harm(file, self.rng))
+            if file.name == "manifest.json":
+                with contextlib.suppress(InputError):
+                    must_equal(sweep(self.ask, self.path, accept_versions=self.mixed), fresh(self.ask))
+                file.write_bytes(text)
+        self.counts["damages"] += 1
+        self.call(self.rng.choice([self.rng.choice(self.done), growth.other(self.rng, self.ask)]))
+
+    def lose(self) -> None:
+        """Without its dataset a request has the same numbers, which nobody computes."""
+        data = self.call(self.ask)
+        if data is None:
+            return
+        data.load()
+        self.look()
+        for folder in (self.path / "data").glob("*/"):
+            shutil.rmtree(folder)
+        self.newest = None
+        again = self.call(self.ask, nothing=True)
+        assert again is not None and (not self.calm or again.load().identical(data))
+
+    def merge(self) -> None:
+        """Another store is copied into this one or merged with it, or this one is copied."""
+        other = self.folder / f"{len([*self.folder.iterdir()])}"
+        more = {**growth.other(self.rng, self.ask)}
+        if self.rng.random() < 0.7:
+            more = {**self.ask, "vary": more["vary"], "seeds": more["seeds"]}
+        how = self.rng.choice(["copy", "parts", "store", "merge", "merge"])
+        if fresh(more) is None or self.call(self.ask) is None:
+            return
+        tell(how, more)
+        self.calm, self.newest = False, None
+        self.look()
+        if how == "copy":
+            shutil.copytree(self.path, other)
+            self.path = other
+            self.counts["copies"] += 1
+            self.call(more)
+            return
+        must_equal(sweep(more, other), fresh(more))
+        if how == "parts":
+            shutil.copytree(other / "parts", self.path / "parts", dirs_exist_ok=True)
+        elif how == "store":
+            shutil.copytree(other, self.path, dirs_exist_ok=True)
+        else:
+            target = other.with_name(f"{other.name}m")
+            try:
+                data = jaxtheory.merge([self.path, other], to=target, accept_versions=True)
+            except InputError as error:
+                tell("not merged", error)
+                return
+            names = [str(dim) for dim in data["diverged_at"].dims]
+            vary = {
+                word: data[name].values.tolist()
+                for word, name in zip(self.ask["vary"], names, strict=False)
+            }
+            union = {**more, "vary": vary, "seeds": data["seed"].values.tolist()}
+            if (want := fresh(union)) is not None:
+                must_equal(data, want)
+                self.path = target
+                more = union
+        self.counts["merges"] += 1
+        made = computed[0]
+        self.call(more)
+        assert how == "parts" or computed[0] == made, "what was merged is computed again"
+        self.call(growth.other(self.rng, self.rng.choice(self.done)))
+
+    def edit(self) -> None:
+        """A constant of the code is another: the store refuses, or gives the new numbers."""
+        ask = growth.other(self.rng, self.ask)
+        name = self.rng.choice(["FACTOR", "FRICTION"])
+        with mock.patch.object(little, name, 0.75):
+            with contextlib.suppress(InputError):
+                if (want := fresh(ask)) is not None:
+                    must_equal(sweep(ask, self.path, accept_versions=self.mixed), want)
+        self.counts["edits"] += 1
+        self.newest = None
+        self.call(ask)
+
+    def stranger(self) -> None:
+        """Runs of another kind are refused."""
+        changes = {"key": 8, "buckets": "never", "dtype": "float16", "vary": {}}
+        name = self.rng.choice(list(changes))
+        swap = {"float64": "float32", "float32": "float64", "pad": "exact", "exact": "pad"}
+        value = swap.get(self.ask[name], changes[name]) if name in ("dtype", "buckets") else changes[name]
+        ask = {**self.ask, name: "pad" if value == "never" else value}
+        if ask == self.ask or fresh(ask) is None:
+            return
+        try:
+            sweep(ask, self.path)
+        except InputError as error:
+            assert "holds other runs" in str(error), error
+        else:
+            raise AssertionError(f"the store takes runs of another {name}")
+        self.counts["strangers"] += 1
+
+    def upgrade(self) -> None:
+        """Under other versions the store is refused, or its numbers are right."""
+        ask = growth.other(self.rng, self.ask)
+        if (want := fresh(ask)) is None:
+            return
+        other = {**versions.present(), "jax": "9.9.9"}
+        self.calm, self.newest = False, None
+        with contextlib.ExitStack() as stack:
+            for module in (cover, task, versions):
+                stack.enter_context(mock.patch.object(module, "present", lambda: other))
+            with contextlib.suppress(InputError):
+                must_equal(sweep(ask, self.path, accept_versions=self.mixed), want)
+            must_equal(sweep(ask, self.path, accept_versions=True), want)
+        self.mixed = True
+        self.counts["upgrades"] += 1
+        self.call(growth.other(self.rng, ask))
+
+
+def identified(ask: Ask) -> Any:
+    theory, config = THEORIES[ask["theory"]]
+    return as_json(identity(read(theory, config, **options(ask))))
+
+
+def harm(file: Path, rng: random.Random) -> str:
+    """Truncate a file, flip one of its bits or delete it. The file of before is not changed, which
+    may have further names.
+    """
+    data = bytearray(file.read_bytes())
+    kind = rng.choice(["truncated", "flipped", "deleted"])
+    file.unlink()
+    if kind == "deleted" or not data:
+        return kind
+    if kind == "flipped":
+        data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+    else:
+        del data[rng.randrange(len(data)) :]
+    file.write_bytes(data)
+    return kind
+
+
+computed = [0]  # chunks that this process has computed
+said: list[str] = []  # what the present program did
+
+
+def tell(*words: Any) -> None:
+    said.append(" ".join(map(str, words)))
+
+
+def counted(*args: Any, **named: Any) -> Any:
+    computed[0] += 1
+    return original(*args, **named)
+
+
+original = task.run_chunk
+
+
+def attack(seed: int, counts: Counter, workers: list[Worker]) -> bool:
+    """Run the program of a seed; False, and what it did, if it finds something."""
+    said.clear()
+    with tempfile.TemporaryDirectory(prefix="attack-", ignore_cleanup_errors=True) as folder:
+        try:
+            Program(seed, Path(folder), counts, workers).run()
+            return True
+        except BaseException:
+            print("\n".join(said), flush=True)
+            traceback.print_exc()
+            return False
+        finally:
+            counts["programs"] += 1
+            forget_when_large()
+
+
+def main() -> int:
+    """The exit code: 1 after a finding."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--seed", type=int, default=0, help="of the first program")
+    parser.add_argument("--programs", type=int, default=1, help="how many")
+    parser.add_argument("--minutes", type=float, help="for how long, instead of how many")
+    parser.add_argument("--counts", type=Path, help="a file to which counts are added")
+    parser.add_argument("--plant", choices=plants.PLANTS, help="a fault of the store to find")
+    own = parser.parse_args()
+    warnings.simplefilter("ignore")
+    fill._PATIENCE, task.run_chunk = (PATIENCE, PATIENCE), counted
+    counts: Counter = Counter()
+    workers = [Worker() for _ in range(WORKERS)]
+    begun, seed, right = time.monotonic(), own.seed, True
+    try:
+        with plants.planted(own.plant):
+            while right and (
+                time.monotonic() - begun < 60 * own.minutes
+                if own.minutes
+                else seed < own.seed + own.programs
+            ):
+                right = attack(seed, counts, workers)
+                if not right:
+                    print(f'repeat with: make fuzz ARGS="--store-seed {seed}"', flush=True)
+                seed += 1
+    finally:
+        for worker in workers:
+            worker.kill()
+    print(f"stores: {', '.join(f'{n} {name}' for name, n in sorted(counts.items()))}", flush=True)
+    if own.counts:
+        before = Counter(json.loads(own.counts.read_text())) if own.counts.exists() else Counter()
+        own.counts.write_text(json.dumps(before + counts))
+    return int(not right)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
