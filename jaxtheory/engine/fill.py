@@ -16,6 +16,7 @@ import xarray as xr
 from jaxtheory.core.config import fields
 from jaxtheory.core.errors import InputError, notice
 from jaxtheory.core.extended import WEIGHTS
+from jaxtheory.core.plain import as_json
 from jaxtheory.engine.compute.part import own_shapes
 from jaxtheory.engine.cover import (
     Cover,
@@ -87,7 +88,7 @@ def fill(
     store.require(runs, identified)  # another process may have been faster
     with store.decision():
         covering = extend(store, request, identified, way.accept_versions)
-        datasets.begin(store, identified, described._asdict())
+        datasets.begin(store, identified, as_json(described._asdict()))
     assembly = _Assembly(request, identified, described, covering)
     if not _compute(store, request, covering, way, show):
         return assembly.read(store, partial=True)

@@ -20,7 +20,6 @@ from typing import Any
 import xarray as xr
 
 from jaxtheory.core.errors import InputError
-from jaxtheory.core.plain import as_json
 from jaxtheory.engine.results import archive
 from jaxtheory.engine.results.rectangle import places
 from jaxtheory.engine.results.store import (
@@ -46,12 +45,12 @@ def mark_of(identity: Mapping[str, Any]) -> str:
 
 
 def begin(store: Store, identity: Mapping[str, Any], described: Mapping[str, Any]) -> None:
-    """Note that a request was begun, with what its dataset says of itself."""
+    """Note that a request was begun, with what its dataset says of itself, as plain data."""
     name = mark_of(identity)[:16]
     file = store.path / "data" / f"{name}.json"
     with store.errors():
         if _read(file) is None:
-            content = {"format": FORMAT, "request": identity, "described": as_json(described)}
+            content = {"format": FORMAT, "request": identity, "described": described}
             publish(file, signed(content), lambda: _read(file) is not None)
         _point(store, "begun", name)
 

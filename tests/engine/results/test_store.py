@@ -277,3 +277,19 @@ def test_a_resumed_sweep_follows_the_stored_plan(tmp_path, monkeypatch):
         sweep(THEORY, Config(), store=run, **OPTIONS).identical(whole)
         and [each.content for each in Store(run).rectangles()] == before
     )
+
+
+CLOSURE = """
+import sys
+import jaxtheory.engine.results.datasets
+files = [m.__file__ for n, m in sys.modules.items() if n.startswith("jaxtheory") and m.__file__]
+print(len(files), sum(len(open(file).readlines()) for file in files), "jax" in sys.modules)
+"""
+
+
+def test_reading_a_store_imports_neither_jax_nor_the_training_loop():
+    run = subprocess.run(
+        [sys.executable, "-c", CLOSURE], capture_output=True, text=True, check=True
+    )
+    files, lines, jax = run.stdout.split()
+    assert int(files) < 25 and int(lines) < 3000 and jax == "False"
