@@ -57,7 +57,7 @@ def read_bytes(file: Path) -> bytes:
             raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM), str(file)) from None
 
 
-def synced(file: Path, data: bytes) -> None:
+def synced(file: Path, data: bytes | memoryview) -> None:
     """Write a file and wait until it is on disk."""
     with file.open("wb") as handle:
         handle.write(data)

@@ -9,9 +9,9 @@ from typing import Any
 import xarray as xr
 
 from jaxtheory.core.errors import InputError, line
-from jaxtheory.engine.results import netcdf
 from jaxtheory.engine.results.cells import cell
 from jaxtheory.engine.results.summary import axes_of
+from jaxtheory.system.disk import synced
 from jaxtheory.system.temporary import beside, tidy
 
 _NEEDS = {"csv": None, "netcdf": "h5netcdf", "parquet": "pyarrow"}  # the package of each format
@@ -60,7 +60,7 @@ def write_file(data: xr.Dataset, kind: str, file: Path) -> None:
         why = getattr(error, "strerror", None) or "a loop of links"
         raise InputError(f"{file}: {why}; choose another --to") from None
     writers: dict[str, Callable[[Path], object]] = {
-        "netcdf": lambda target: netcdf.write_netcdf(data, target),
+        "netcdf": lambda target: synced(target, data.to_netcdf(engine="h5netcdf")),
         "csv": lambda target: _without_formulas(_frame(data)).to_csv(target, index=False),
         "parquet": lambda target: _frame(data).to_parquet(target, index=False),
     }

@@ -245,7 +245,6 @@ OTHERS = {
     "jaxtheory.core.names",
     "jaxtheory.core.labels",
     "jaxtheory.core.plain",
-    "jaxtheory.engine.results.netcdf",
     "jaxtheory.verification.normalizers",
     "jaxtheory.engine.results.packed",
     "jaxtheory.engine.cluster.pickling",

@@ -1,6 +1,7 @@
 """A finished store as a file for other programs."""
 
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import pytest
 import xarray as xr
 from helpers.worked_example import THEORY, Config
 
-from jaxtheory import open_store, sweep
+from jaxtheory import InputError, open_store, sweep
 from jaxtheory.cli.main import main
 from jaxtheory.engine.results import export
 from jaxtheory.system import disk
@@ -85,3 +86,19 @@ def test_export_neutralises_labels_and_names(tmp_path):
     found = pd.read_csv(tmp_path / "data.csv", dtype=str)
     assert list(found.columns) == ["rule", "seed", "'=loss", "diverged_at"]
     assert list(found["rule"]) == ["'=1+1", "-0.5"] and list(found["'=loss"]) == ["-0.5", "0.25"]
+
+
+def test_a_disk_that_is_full_at_any_byte_of_a_netcdf_file_is_one_line(run, tmp_path):
+    data = open_store(run)
+    export.write_file(data, "netcdf", tmp_path / "whole.nc")
+    whole = (tmp_path / "whole.nc").stat().st_size
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        for room in range(0, whole, whole // 10):
+            resource.setrlimit(resource.RLIMIT_FSIZE, (room, before[1]))
+            with pytest.raises(InputError, match="File too large"):
+                export.write_file(data, "netcdf", tmp_path / "cut.nc")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert not (tmp_path / "cut.nc").exists()
+    assert xr.open_dataset(tmp_path / "whole.nc", engine="h5netcdf").load().identical(data)
