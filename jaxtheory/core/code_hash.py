@@ -23,7 +23,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxtheory.core import classes, contents, libraries, names, source
+from jaxtheory.core import classes, contents, libraries, names, readers, source
 from jaxtheory.core.contents import array_hash as array_hash
 from jaxtheory.core.errors import InputError
 from jaxtheory.core.libraries import LIBRARIES as LIBRARIES
@@ -309,8 +309,9 @@ def _of_function(function: types.FunctionType) -> tuple[str, list[Part]]:
         text = f"library {module} {code.co_qualname}"
         if "<" not in code.co_qualname:
             return text, []
-        inside = [(None, _content(x)) for x in cells.values()]
-        inside = [(None, x) for _, x in inside if not isinstance(x, contents.LOOKUPS)]
+        values = {name: _content(cell) for name, cell in cells.items()}
+        kept = readers.of_closure(module, values).values()
+        inside = [(None, x) for x in kept if not isinstance(x, contents.LOOKUPS)]
         return f"{text} {_offset(function)}", [*defaults, *inside]
     if classes.is_of_fields(code):
         return names.signature(code), [(None, _content(x)) for k, x in cells.items() if "dflt" in k]

@@ -66,6 +66,7 @@ _FILLED_BY = {
     ("flax.nnx", "Pytree"): {"_pytree__state"},
     ("flax.nnx", "Object"): {"_object__state"},
     ("flax.nnx", "Variable"): {"_trace_state"},
+    ("flax.nnx", "CustomVjp"): {"ctxtag"},
     ("numpy", "vectorize"): {"_ufunc"},
     ("pandas", "Index"): {"_cache", "_id", "_engine", "_references"},
     ("jaxtheory.core.theory", "Theory"): {"dropped", "derived"},

@@ -140,6 +140,7 @@ _READERS: dict[str, tuple[_Reader, Any]] = {
         lambda x: {"data": x.view(np.ndarray)},
         {"_mmap", "filename", "offset", "mode"},
     ),
+    "flax.TransformContext": (lambda x: {}, {"stack"}),  # of the calls that are running
     "jaxlib.PjitFunction": (_of_jitted, {"__wrapped__", "_fun", "_jit_info"}),
     "jaxlib.PmapFunction": (_of_jitted, {"__wrapped__", "_fun"}),
     "jaxlib.PyTreeDef": (_of_tree, ()),
@@ -191,6 +192,30 @@ _READERS: dict[str, tuple[_Reader, Any]] = {
         _OF_VARIABLE,
     ),
 }
+
+
+# variables of closures that the first call changes, by the package: what they are after it
+_CHANGED: dict[tuple[str, str], Callable[[dict[str, Any]], Any]] = {
+    ("flax", "trafo_fn"): lambda _: None,  # made of the other variables
+    ("jax", "axis_names"): lambda x: (
+        x["axis_names"] or frozenset(getattr(x.get("mesh"), "axis_names", ()))
+    ),
+    ("jax", "spmd_axis_name"): lambda x: (
+        x["spmd_axis_name"]
+        if isinstance(x["spmd_axis_name"], tuple | None)
+        else (x["spmd_axis_name"],)
+    ),
+    ("optax", "decay_steps"): lambda x: (
+        float(x["decay_steps"]) if isinstance(x["decay_steps"], int) else x["decay_steps"]
+    ),
+}
+
+
+def of_closure(module: str, values: dict[str, Any]) -> dict[str, Any]:
+    """Return the variables of the closure of a library's function as they are after a call."""
+    top = module.partition(".")[0]
+    changed = {name: _CHANGED[top, name] for name in values if (top, name) in _CHANGED}
+    return values | {name: change(values) for name, change in changed.items()}
 
 
 @functools.lru_cache(maxsize=4096)

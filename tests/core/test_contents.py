@@ -68,6 +68,29 @@ def test_an_object_has_the_same_hash_in_every_process():
 X, KEY = jnp.ones((1, 2)), jax.random.key(0)
 
 
+def use_linen(layer):
+    return layer.apply(layer.init(KEY, X), X)
+
+
+def use_optimizer(optimizer):
+    params = {"a": jnp.ones(2), "b": jnp.ones(3)}
+    state = optimizer.init(params)
+    optimizer.update(params, state, params)
+    return jax.jit(optimizer.update)(params, state, params)
+
+
+def use_of_model(f):
+    return f(nnx.Linear(2, 2, rngs=nnx.Rngs(0)), X)
+
+
+def use_ruled(f):
+    return jax.grad(f)(1.0, 2)
+
+
+def use_schedule(schedule):
+    return schedule(3), jax.jit(schedule)(3)
+
+
 def use_series(series):
     series.index.get_loc(1)
     series.index.is_unique  # noqa: B018
@@ -92,6 +115,42 @@ USES = {
         lambda: nnx.Linear(2, 3, rngs=nnx.Rngs(0)),
         lambda m: nnx.grad(lambda m: m(X).sum())(m),
     ),
+    **{
+        kind: (KINDS[kind], use_linen)
+        for kind in KINDS
+        if kind.startswith(("linen.jit", "linen.remat", "linen.checkpoint", "linen.vmap"))
+    },
+    **{
+        kind: (KINDS[kind], use_linen)
+        for kind in ("linen.scan, method", "linen.setup", "linen.map_variables")
+    },
+    **{
+        kind: (KINDS[kind], use_optimizer)
+        for kind in KINDS
+        if kind.startswith(("optax.inject", "optax.multi", "optax.part", "optax.MultiSteps, f"))
+    },
+    "optax.masked, function": (KINDS["optax.masked, function"], use_optimizer),
+    "optax.scale_by_schedule": (KINDS["optax.scale_by_schedule"], use_optimizer),
+    **{
+        f"optax.{kind}": (KINDS[f"optax.{kind}"], use_schedule)
+        for kind in ("schedule", "join_schedules", "piecewise", "interpolate", "warmup", "sgdr")
+    },
+    **{
+        f"nnx.{kind}, {place}": (KINDS[f"nnx.{kind}, {place}"], lambda m: m(X))
+        for kind, place in (("jit", "method"), ("remat", "method"))
+    },
+    **{f"nnx.{kind}": (KINDS[f"nnx.{kind}"], use_of_model) for kind in ("remat", "vmap")},
+    "nnx.scan": (KINDS["nnx.scan"], lambda f: f(jnp.ones(()), jnp.ones(3))),
+    "struct.dataclass": (
+        KINDS["struct.dataclass"],
+        lambda s: (s.replace(n=1), jax.tree.map(jnp.sin, s)),
+    ),
+    "struct, class": (KINDS["struct, class"], lambda c: c(1).replace(a=2).f()),
+    "tree Partial, jit": (KINDS["tree Partial, jit"], lambda f: (f(1.0), jax.tree.leaves(f))),
+    "custom_vjp, static": (KINDS["custom_vjp, static"], use_ruled),
+    "custom_jvp, static": (KINDS["custom_jvp, static"], use_ruled),
+    "equation": (KINDS["equation"], lambda e: (e(X), jax.tree.map(jnp.sin, e))),
+    "shard_map": (KINDS["shard_map"], lambda f: f(jnp.ones(2))),
     "optax": (lambda: optax.adam(0.1), lambda o: o.update(X, o.init(X))),
     "optax.MultiSteps": (
         lambda: optax.MultiSteps(optax.sgd(1.0), 2),

@@ -15,6 +15,7 @@ import types
 import typing
 import weakref
 
+import flax
 import flax.linen as nn
 import jax
 import jax.experimental.sparse
@@ -28,7 +29,7 @@ import scipy.sparse
 import scipy.spatial
 import scipy.stats
 import xarray as xr
-from flax import nnx
+from flax import nnx, struct
 
 
 class Net(nn.Module):
@@ -223,7 +224,203 @@ class Plain(nnx.Module):
     pass
 
 
+def transformed(transform):
+    """A module whose method is transformed."""
+
+    def make(n):
+        class Scaled(nn.Module):
+            @transform
+            @nn.compact
+            def __call__(self, x):
+                return n * nn.Dense(2)(x)
+
+        return Scaled()
+
+    return make
+
+
+def in_setup(n):
+    class Inner(nn.Module):
+        def setup(self):
+            self.layer = nn.jit(nn.Dense)(n)
+
+        @nn.nowrap
+        def plain(self, x):
+            return n * x
+
+        def __call__(self, x):
+            return self.plain(self.layer(x))
+
+    return Inner()
+
+
+def scanned(n):
+    class Deep(nn.Module):
+        @functools.partial(
+            nn.scan, variable_broadcast="params", split_rngs={"params": False}, length=n
+        )
+        @nn.compact
+        def step(self, x, _):
+            return nn.Dense(2)(x), None
+
+        @nn.compact
+        def __call__(self, x):
+            return self.step(x, None)[0]
+
+    return Deep()
+
+
+def of_nnx(transform):
+    """A module of nnx whose method is transformed."""
+
+    def make(n):
+        class Scaled(nnx.Module):
+            def __init__(self):
+                self.layer = nnx.Linear(2, 2, rngs=nnx.Rngs(0))
+
+            @transform
+            def __call__(self, x):
+                return n * self.layer(x)
+
+        return Scaled()
+
+    return make
+
+
+@struct.dataclass
+class Static:
+    values: jax.Array
+    n: int = struct.field(pytree_node=False)
+
+
+class Equation:
+    """A pytree that is also a function."""
+
+    def __init__(self, weight, n):
+        self.weight, self.n = weight, n
+
+    def __call__(self, x):
+        return self.n * self.weight * x
+
+
+jax.tree_util.register_pytree_node(
+    Equation, lambda e: ((e.weight,), e.n), lambda n, leaves: Equation(*leaves, n)
+)
+
+
+def ruled_beside(n):
+    """A custom_vjp with a static argument."""
+
+    @functools.partial(jax.custom_vjp, nondiff_argnums=(1,))
+    def f(x, k):
+        return k * x
+
+    f.defvjp(lambda x, k: (k * x, None), lambda k, _, g: (n * k * g,))
+    return f
+
+
+def tangent_beside(n):
+    """A custom_jvp with a static argument."""
+
+    @functools.partial(jax.custom_jvp, nondiff_argnums=(1,))
+    def f(x, k):
+        return k * x
+
+    @f.defjvp
+    def rule(k, primals, tangents):
+        return f(primals[0], k), n * tangents[0]
+
+    return f
+
+
+def warmed(n):
+    return optax.warmup_cosine_decay_schedule(0.0, 1.0, n, 10)
+
+
+def sharded(n):
+    mesh = jax.sharding.Mesh(np.array(jax.devices()[:1]), ("x",))
+    spec = jax.sharding.PartitionSpec()
+    return jax.shard_map(lambda x: n * x, mesh=mesh, in_specs=spec, out_specs=spec)
+
+
 KINDS = {  # from a number, an object with that content
+    "linen.jit": transformed(nn.jit),
+    "linen.jit, class": lambda n: nn.jit(nn.Dense)(n),
+    "linen.jit, static": lambda n: nn.jit(nn.Dense, static_argnums=(n,))(3),
+    "linen.jit, remat": transformed(lambda f: nn.jit(nn.remat(f))),
+    "linen.remat": transformed(nn.remat),
+    "linen.remat, class": lambda n: nn.remat(nn.Dense)(n),
+    "linen.remat, policy": lambda n: nn.remat(
+        nn.Dense, policy=jax.checkpoint_policies.save_only_these_names(f"a{n}")
+    )(3),
+    "linen.checkpoint": transformed(nn.checkpoint),
+    "linen.vmap": lambda n: nn.vmap(
+        nn.Dense, variable_axes={"params": 0}, split_rngs={"params": True}
+    )(n),
+    "linen.vmap, axes": lambda n: nn.vmap(
+        nn.Dense, variable_axes={"params": n - 2}, split_rngs={"params": True}
+    )(3),
+    "linen.scan, method": scanned,
+    "linen.setup": in_setup,
+    "linen.named_call": transformed(nn.named_call),
+    "linen.map_variables": lambda n: nn.map_variables(
+        nn.Dense, "params", trans_in_fn=lambda v: jax.tree.map(lambda x: n * x, v), init=True
+    )(3),
+    "linen.RNN": lambda n: nn.RNN(nn.LSTMCell(n)),
+    "core.jit": lambda n: flax.core.lift.jit(lambda scope, x: n * x),
+    "nnx.jit, method": of_nnx(nnx.jit),
+    "nnx.remat": lambda n: nnx.remat(lambda m, x: n * m(x)),
+    "nnx.remat, method": of_nnx(nnx.remat),
+    "nnx.vmap": lambda n: nnx.vmap(lambda m, x: n * m(x), in_axes=(None, 0)),
+    "nnx.scan": lambda n: nnx.scan(lambda c, x: (n * c, x), length=3),
+    "nnx.scan, length": lambda n: nnx.scan(lambda c, x: (c, x), length=n),
+    "nnx.grad": lambda n: nnx.grad(lambda m, x: n * m(x).sum()),
+    "nnx.custom_vjp": lambda n: nnx.custom_vjp(lambda x: n * x),
+    "nnx.split": lambda n: nnx.split(nnx.Linear(2, n, rngs=nnx.Rngs(0))),
+    "nnx.ToNNX": lambda n: nnx.bridge.ToNNX(nn.Dense(n), rngs=nnx.Rngs(0)),
+    "struct.dataclass": lambda n: Static(jnp.ones(2), n),
+    "struct, values": lambda n: Static(jnp.full(2, n), 1),
+    "struct, class": lambda n: struct.dataclass(
+        type("Made", (), {"__annotations__": {"a": int}, "a": n, "f": lambda self: n})
+    ),
+    "struct.PyTreeNode": lambda n: type(
+        "Made", (struct.PyTreeNode,), {"__annotations__": {"a": int}, "a": n}
+    )(),
+    "optax.inject, schedule": lambda n: optax.inject_hyperparams(optax.adam)(warmed(n)),
+    "optax.inject, static": lambda n: optax.inject_hyperparams(
+        optax.adam, static_args=("b1",) if n > 2 else ("b2",)
+    )(0.1),
+    "optax.multi_transform": lambda n: optax.multi_transform(
+        {"x": optax.sgd(n), "y": optax.adam(0.1)}, {"a": "x", "b": "y"}
+    ),
+    "optax.multi_transform, labels": lambda n: optax.multi_transform(
+        {"x": optax.sgd(1), "y": optax.adam(0.1)}, lambda p: {"a": "x", "b": "xy"[n - 2]}
+    ),
+    "optax.partition": lambda n: optax.partition(
+        {"x": optax.sgd(n), "y": optax.adam(0.1)}, {"a": "x", "b": "y"}
+    ),
+    "optax.masked, function": lambda n: optax.masked(
+        optax.sgd(1), lambda p: jax.tree.map(lambda x: x.ndim > n, p)
+    ),
+    "optax.MultiSteps, function": lambda n: optax.MultiSteps(optax.sgd(1), lambda step: n),
+    "optax.join_schedules": lambda n: optax.join_schedules(
+        [optax.linear_schedule(0.0, 1.0, n), optax.constant_schedule(0.1)], [n]
+    ),
+    "optax.piecewise": lambda n: optax.piecewise_constant_schedule(1.0, {n: 0.1}),
+    "optax.interpolate": lambda n: optax.piecewise_interpolate_schedule("linear", 1.0, {n: 0.1}),
+    "optax.warmup": warmed,
+    "optax.sgdr": lambda n: optax.sgdr_schedule(
+        [{"init_value": 0.0, "peak_value": 1.0, "warmup_steps": n, "decay_steps": 10}]
+    ),
+    "optax.scale_by_schedule": lambda n: optax.scale_by_schedule(warmed(n)),
+    "tree Partial, jit": lambda n: jax.tree_util.Partial(jax.jit(lambda x: n * x)),
+    "custom_vjp, static": ruled_beside,
+    "custom_jvp, static": tangent_beside,
+    "custom_vjp, which": lambda n: jax.custom_vjp(lambda x, k: x, nondiff_argnums=(n - 2,)),
+    "custom_jvp, which": lambda n: jax.custom_jvp(lambda x, k: x, nondiff_argnums=(n - 2,)),
+    "equation": lambda n: Equation(jnp.full(2, n), 1),
+    "equation, static": lambda n: Equation(jnp.ones(2), n),
+    "shard_map": sharded,
     "linen.Dense": lambda n: nn.Dense(n),
     "linen.Sequential": lambda n: nn.Sequential([nn.Dense(n)]),
     "linen.Dropout": lambda n: nn.Dropout(1 / n),
