@@ -86,20 +86,22 @@ class Read(NamedTuple):
 
 def binding(function: types.FunctionType, use: Use) -> Binding | None:
     """Return the binding of a name, through modules to the one that has it; None for a built-in."""
-    free = function.__code__.co_freevars
+    free, home = function.__code__.co_freevars, function.__globals__
+    chain, path = use.chain, use.name
     if use.name in free:
         cell = (function.__closure__ or ())[free.index(use.name)]
         try:
-            return Binding(id(cell), "", cell.cell_contents, use.chain, use.name)
+            value, at = cell.cell_contents, (id(cell), "")
         except ValueError:  # not filled yet
             return None
-    home, name, chain, path = function.__globals__, use.name, use.chain, use.name
-    if name not in home:
+    elif use.name in home:
+        value, at = home[use.name], (id(home), use.name)
+    else:
         return None
-    while isinstance(home[name], types.ModuleType) and chain and chain[0] in vars(home[name]):
-        home, name, chain = vars(home[name]), chain[0], chain[1:]
-        path += f".{name}"
-    return Binding(id(home), name, home[name], chain, path)
+    while isinstance(value, types.ModuleType) and chain and chain[0] in vars(value):
+        at = id(vars(value)), chain[0]
+        value, path, chain = vars(value)[chain[0]], f"{path}.{chain[0]}", chain[1:]
+    return Binding(*at, value, chain, path)
 
 
 def without_packages(users: Iterable[types.FunctionType], home: str) -> list[types.FunctionType]:

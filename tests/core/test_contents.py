@@ -1,6 +1,7 @@
 """Every object counts by its contents, or is refused in one line that names it."""
 
 import enum
+import functools
 import itertools
 import os
 import random
@@ -319,3 +320,33 @@ def test_a_module_counts_however_it_is_read(text, monkeypatch):
         return code_hash(scope["f"])
 
     assert of(1) == of(1) != of(2)
+
+
+class Keeper:
+    def __init__(self, kept):
+        self.kept = kept
+
+
+HOLDERS = {
+    "closure": lambda m: lambda p: m.RATE * p,
+    "list": lambda m: (lambda kept: lambda p: kept[0].RATE * p)([m]),
+    "dict": lambda m: (lambda kept: lambda p: kept["a"].RATE * p)({"a": m}),
+    "partial": lambda m: functools.partial(lambda kept, p: kept.RATE * p, m),
+    "default": lambda m: lambda p, kept=m: kept.RATE * p,
+    "keyword": lambda m: lambda p, *, kept=m: kept.RATE * p,
+    "attribute": lambda m: (lambda o: lambda p: o.kept.RATE * p)(Keeper(m)),
+    "method": lambda m: Keeper(m).__init__,
+    "class": lambda m: type("Made", (), {"kept": m}),
+    "jit": lambda m: jax.jit(lambda p: m.RATE * p),
+}
+
+
+@pytest.mark.parametrize("holder", HOLDERS)
+def test_a_module_counts_wherever_it_is_held(holder):
+    mine = module(1)
+    f = HOLDERS[holder](mine)
+    before = code_hash(f)
+    mine.RATE = 2
+    assert code_hash(f) != before
+    mine.RATE = 1
+    assert code_hash(f) == before

@@ -67,7 +67,12 @@ class Reader:
         return 1.0
 
 
+def of_module(module):
+    return lambda: module.load("x")[0]
+
+
 READS = {
+    "closure": (of_module(np), "a file (numpy.load"),
     "open": (lambda: float(open("x").read()), "a file (open in "),  # noqa: SIM115
     "io": (lambda: io.open("x"), "a file (open in "),  # noqa: SIM115, UP020
     "numpy": (by_helper, "a file (numpy.load in by_helper, test_externals.py:"),

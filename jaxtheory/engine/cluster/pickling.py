@@ -10,7 +10,6 @@ import dataclasses
 import importlib
 import json
 import pickle
-import platform
 import sys
 import sysconfig
 import tempfile
@@ -36,10 +35,15 @@ from jaxtheory.engine.planning import lay_out, padding
 from jaxtheory.engine.planning.layout import group
 from jaxtheory.engine.records import Bucket, Chunk
 from jaxtheory.engine.request.settings import numerics, settings
+from jaxtheory.engine.results import environment
 from jaxtheory.engine.results.identity import THEORY_SLOTS, identity
 from jaxtheory.engine.results.store import Store
 
-_PACKAGES = ("jaxtheory", "jax", "jaxlib", "numpy", "optax")
+# of the environment, what changes bits of results but not whether code can be sent
+_ACCEPTED = ("backend", "target", "xla_flags", "jax_flags", "variables")
+_KIND = "use workers of one kind, and run the sweep on a machine of that kind"
+_SET = "set the same flags and variables where the workers start"
+_REMEDIES = {"backend": _KIND, "target": _KIND, **dict.fromkeys(_ACCEPTED[2:], _SET)}
 _USER = "jaxtheory_user_"  # prefix of the names of modules that `core.plugins` loads from files
 _received: dict[str, str] = {}  # source of each module that came with a parcel
 
@@ -53,9 +57,11 @@ class Opened(NamedTuple):
 
 
 def required_versions() -> dict[str, str]:
-    """Return the versions that must be equal for equal numbers, and for pickled code."""
-    python = ".".join(platform.python_version_tuple()[:2])
-    return {"python": python, **{name: metadata.version(name) for name in _PACKAGES}}
+    """Return what must be equal for equal numbers, and for pickled code.
+
+    These are versions, the backend, the processor that XLA compiles for, and flags.
+    """
+    return {"jaxtheory": metadata.version("jaxtheory"), **environment.present()}
 
 
 def pack(task: Task, chunks: Iterable[Chunk]) -> bytes:
@@ -90,6 +96,7 @@ def pack(task: Task, chunks: Iterable[Chunk]) -> bytes:
             "finite": task.finite,
             "keep": task.keep,
             "claim": task.claim,
+            "accept": task.accept,
             "rectangle": None if task.rectangle is None else task.rectangle.name,
             "settings": settings(),
             "store": None if task.store is None else str(task.store.path.absolute()),
@@ -100,13 +107,18 @@ def pack(task: Task, chunks: Iterable[Chunk]) -> bytes:
 def unpack(parcel: bytes, folder: Path) -> Opened:
     """Open a parcel, and write the modules that came with it to a folder of this process.
 
-    Raises InputError if this process has other versions or code, or does not see the store.
+    Raises InputError if this process has other versions, another processor, other flags or other
+    code, or does not see the store.
     """
     packed = pickle.loads(parcel)
     wanted, here = packed["versions"], required_versions()
-    if other := [name for name in wanted if wanted[name] != here[name]]:
-        listed = ", ".join(f"{name} {here[name]}, the sweep {wanted[name]}" for name in other)
-        raise InputError(f"has {listed}; install the versions of the sweep there")
+    other = [name for name in here if wanted.get(name) != here[name]]
+    if other := [name for name in other if not (packed["accept"] and name in _ACCEPTED)]:
+        listed = ", ".join(f"{name} {here[name]}, the sweep {wanted.get(name)}" for name in other)
+        remedies = [
+            _REMEDIES.get(name, "install the versions of the sweep there") for name in other
+        ]
+        raise InputError(f"has {listed}; {'; '.join(dict.fromkeys(remedies))}")
     _import_sources(packed["sources"], folder)
     with jax.enable_x64(True):  # an array keeps its dtype
         request = pickle.loads(packed["request"])
@@ -130,7 +142,8 @@ def unpack(parcel: bytes, folder: Path) -> Opened:
                 f"does not see the store {packed['store']}; choose a directory that all workers "
                 "share"
             )
-    task = Task(request, store, rectangle, packed["finite"], packed["keep"], packed["claim"])
+    flags = {name: packed[name] for name in ("finite", "keep", "claim", "accept")}
+    task = Task(request, store, rectangle, **flags)
     return Opened(task, buckets, packed["settings"])
 
 

@@ -27,7 +27,7 @@ class Task:
     returned, so that no array has to be sent; False if another process computes the chunk and
     `claim` is true. If `finite` is true, as jax_debug_nans requests, a run that is not finite is an
     error; otherwise the dataset flags it. With `keep` the states of the runs are kept beside the
-    parts.
+    parts. With `accept` a worker may have another processor and other flags than the sweep.
     """
 
     request: Request
@@ -36,6 +36,7 @@ class Task:
     finite: bool = False
     keep: bool = False
     claim: bool = True
+    accept: bool = False
 
     def __call__(self, chunk: Chunk, tell: Tell = silent) -> Computed:
         if self.store is None or self.rectangle is None:

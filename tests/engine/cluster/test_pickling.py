@@ -153,6 +153,48 @@ def test_changed_slots_problems_starts_keys_and_rules_travel(example):
     assert_same_parts(*packed(changed, config))
 
 
+def elsewhere(bytes_, **versions):
+    """The parcel of a sweep on another machine."""
+    sent = pickle.loads(bytes_)
+    return pickle.dumps(sent | {"versions": {**sent["versions"], **versions}})
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "remedy"),
+    [
+        ("target", "x86_64 old sse2 0", "use workers of one kind, and run the sweep on"),
+        ("backend", "gpu", "use workers of one kind, and run the sweep on"),
+        ("xla_flags", "xla_cpu_enable_fast_math=true", "set the same flags and variables where"),
+        ("jax_flags", "jax_random_seed_offset=1", "set the same flags and variables where"),
+        ("variables", "MKL_CBWR=AVX", "set the same flags and variables where"),
+        ("scipy", "0.1", "install the versions of the sweep there"),
+    ],
+)
+def test_another_processor_or_flag_is_refused_in_one_line(name, value, remedy, example):
+    bytes_, request, chunks = packed(example)
+    with pytest.raises(jaxtheory.InputError, match=f"^has {name} .*, the sweep ") as caught:
+        unpack(elsewhere(bytes_, **{name: value}))
+    said = str(caught.value)
+    assert f"the sweep {value}; {remedy}" in said
+    assert "\n" not in said
+    accepting = elsewhere(pickling.pack(Task(request, accept=True), chunks), **{name: value})
+    if name == "scipy":
+        with pytest.raises(jaxtheory.InputError, match="install the versions"):
+            unpack(accepting)
+    else:
+        assert unpack(accepting).task.accept
+
+
+def test_several_differences_are_one_line(example):
+    bytes_, _, _ = packed(example)
+    with pytest.raises(jaxtheory.InputError) as caught:
+        unpack(elsewhere(bytes_, target="other", backend="tpu", jax="0.1"))
+    said = str(caught.value)
+    assert all(f"{name} " in said for name in ("target", "backend", "jax"))
+    assert said.count("workers of one kind") == said.count("install the versions") == 1
+    assert "\n" not in said
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
