@@ -5,9 +5,10 @@ process does not finish is computed here too, and the part that is published fir
 """
 
 import dataclasses
+import functools
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -74,8 +75,8 @@ def fill(
     runs = runs_of(identified)
     if store.exists():
         store.require(runs, identified)
+        store.tidy()
         if (finished := datasets.finished(store.path, identified)) is not None:
-            store.tidy()
             datasets.show(store, identified)
             return finished
         covering = cover(store, request, identified)
@@ -103,61 +104,74 @@ def _is_complete(store: Store, covering: Cover) -> bool:
 
 
 def _compute(store: Store, request: Request, covering: Cover, way: Way, show: Any) -> bool:
-    """Compute what is missing of the pieces; False if others compute the rest of it."""
-    pieces = [piece for piece in covering.pieces if piece.plan is not None]
-    todo = [missing(store, piece) for piece in pieces]
-    every = [chunk for piece in pieces if piece.plan for chunk in piece.plan.chunks]
+    """Compute what is missing of the pieces, beside other processes that do the same.
+
+    False if others hold the rest and nobody waits for them.
+    """
+    workers = [_Worker(store, piece, way) for piece in covering.pieces if piece.plan is not None]
+    todo = [worker.missing() for worker in workers]
     if not any(todo):
         return True
+    every = [chunk for worker in workers for chunk in worker.chunks]
     meter = Meter(show, request.points.total, every, [chunk for each in todo for chunk in each])
-    done = [_Worker(store, piece, way, meter).run() for piece in pieces]
-    return all(done)
+    quiet_since, silent = time.monotonic(), True
+    while count := sum(map(len, todo)):
+        held = [w.compute(chunks, meter) for w, chunks in zip(workers, todo, strict=True)]
+        if not way.wait and any(held):
+            return False
+        if sum(map(len, held)) < count:
+            quiet_since = time.monotonic()
+        quiet = time.monotonic() - quiet_since
+        if silent and quiet > _NOTICE:
+            silent = False
+            those = f"{count} chunk{'s' * (count != 1)}"
+            notice(f"store {store.path}: waiting for {those} that other processes compute")
+        if quiet > _patience(max(worker.longest for worker in workers)):
+            worker, chunks = next((w, each) for w, each in zip(workers, held, strict=True) if each)
+            worker.compute(chunks[:1], meter, claim=False)
+            quiet_since = time.monotonic()
+        elif any(held):
+            time.sleep(_PAUSE)
+        todo = [worker.missing() for worker in workers]
+        for chunks, rest in zip(held, todo, strict=True):
+            names = {chunk.name for chunk in rest}
+            for chunk in chunks:
+                if chunk.name not in names:  # another process has published it
+                    meter.finished(chunk)
+    return True
+
+
+def _patience(longest: float) -> float:
+    """Seconds without a new part after which claims of others are not respected.
+
+    longest: seconds of the longest chunk of this process, 0 if it computed none.
+    """
+    least, usual = _PATIENCE
+    return max(least, _LONGEST * longest) if longest else usual
 
 
 class _Worker:
-    """Computes the missing chunks of a piece, beside other processes that do the same."""
+    """Computes chunks of a piece."""
 
-    def __init__(self, store: Store, piece: Piece, way: Way, meter: Meter):
+    def __init__(self, store: Store, piece: Piece, way: Way):
         assert piece.request is not None and piece.plan is not None
         keep = keeps_states(piece.request, piece.plan.buckets)
         self.task = Task(piece.request, store, piece.rectangle, flag("jax_debug_nans"), keep)
-        self.store, self.piece, self.way, self.meter = store, piece, way, meter
-        self.longest = 0.0  # seconds of a chunk of this process
+        self.store, self.piece, self.execute = store, piece, way.execute
+        self.chunks = piece.plan.chunks
+        self.longest = 0.0  # seconds of a chunk
 
-    def run(self) -> bool:
-        """Compute until nothing is missing; False if others hold the rest and nobody waits."""
-        chunks = missing(self.store, self.piece)
-        quiet_since, told = time.monotonic(), False
-        while chunks:
-            lost = self._round(self.task, chunks)
-            if lost and not self.way.wait:
-                return False
-            quiet = time.monotonic() - quiet_since
-            if lost and not told and quiet > _NOTICE:
-                told = True
-                count = f"{len(lost)} chunk{'s' * (len(lost) != 1)}"
-                notice(f"store {self.store.path}: waiting for {count} that other processes compute")
-            if len(lost) < len(chunks):
-                quiet_since = time.monotonic()
-            elif quiet > self._patience():
-                self._round(dataclasses.replace(self.task, claim=False), lost[:1])
-                quiet_since = time.monotonic()
-            elif lost:
-                time.sleep(_PAUSE)
-            chunks = missing(self.store, self.piece)
-            names = {chunk.name for chunk in chunks}
-            for chunk in lost:
-                if chunk.name not in names:  # another process has published it
-                    self.meter.finished(chunk)
-        return True
+    def missing(self) -> list[Chunk]:
+        """Return the chunks that are not published."""
+        return missing(self.store, self.piece)
 
-    def _round(self, task: Task, chunks: list[Chunk]) -> list[Chunk]:
+    def compute(self, chunks: list[Chunk], meter: Meter, claim: bool = True) -> list[Chunk]:
         """Compute what can be claimed of some chunks, and return the others."""
-        lost = []
-        begun = time.monotonic()
-        for chunk, there in self.way.execute(task, chunks, self.meter.report):
-            if not there:
-                lost.append(chunk)
+        held, begun = list[Chunk](), time.monotonic()
+        task = dataclasses.replace(self.task, claim=claim)
+        for chunk, published in self.execute(task, chunks, meter.report) if chunks else ():
+            if not published:
+                held.append(chunk)
                 continue
             self.longest = max(self.longest, time.monotonic() - begun)
             begun = time.monotonic()
@@ -166,13 +180,8 @@ class _Worker:
                     f"store {self.store.path}: a worker wrote {chunk.name} to another disk; choose "
                     "a directory that this machine and all workers share"
                 )
-            self.meter.finished(chunk)
-        return lost
-
-    def _patience(self) -> float:
-        """Seconds without a new part after which claims of others are not respected."""
-        least, usual = _PATIENCE
-        return max(least, _LONGEST * self.longest) if self.longest else usual
+            meter.finished(chunk)
+        return held
 
 
 class _Assembly(NamedTuple):
@@ -196,14 +205,14 @@ class _Assembly(NamedTuple):
 
     def _parts(self, store: Store) -> Iterator[Part]:
         """The parts of all pieces, each with the runs that are taken from it."""
-        shape = grid_shape(self.request)
+        shape, extents = grid_shape(self.request), functools.cache(self._extents)
         for k, piece in enumerate(self.covering.pieces):
             for part in parts_of(store, piece.rectangle, piece.places, shape):
                 owner = self.covering.owner.ravel()[part.point * shape[-1] + part.place]
                 part = part.at(owner == k)
-                yield part if piece.plan else self._fitted(part, piece)
+                yield part if piece.plan else self._fitted(part, piece, extents)
 
-    def _fitted(self, part: Part, piece: Piece) -> Part:
+    def _fitted(self, part: Part, piece: Piece, extents: Callable[[], dict]) -> Part:
         """The outputs that are asked for, at the sizes of the points of this request."""
         which, records = self.request.schedule.which, self.request.schedule.records
         other = {*(piece.rectangle.content["observe"] or {})} - {
@@ -224,7 +233,7 @@ class _Assembly(NamedTuple):
                 if late.any():
                     array = array.astype(np.result_type(array.dtype, np.float32))
                     array[:, late] = np.nan
-            if kind and (extent := self._extents().get(name)):
+            if kind and (extent := extents().get(name)):
                 skip = array.ndim - len(extent)
                 array = array[(slice(None),) * skip + tuple(map(slice, extent))]
             values[name] = array

@@ -182,6 +182,14 @@ def test_a_part_of_what_is_stored_is_returned_without_computing_or_writing(
     assert before == {file: file.stat().st_mtime_ns for file in (tmp_path / "a").rglob("*")}
 
 
+def test_reading_a_part_removes_what_a_killed_process_left(tmp_path):
+    jaxtheory.sweep(THEORY, Config(), **SMALL, store=tmp_path / "a")
+    left = tmp_path / "a" / "data" / ".tmp-0123456789abcdef"
+    left.mkdir()
+    jaxtheory.sweep(THEORY, Config(), **SMALL | {"seeds": 1}, store=tmp_path / "a")
+    assert not left.exists()
+
+
 def test_a_part_has_the_shapes_of_its_own_sizes(tmp_path, computed):
     """Although it was padded to those of the others, and has further outputs."""
     asked = {"vary": {"K": [4, 6]}, "seeds": 2, "steps": 4, "buckets": "pad", "record": 2}
