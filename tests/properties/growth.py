@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
+from helpers import quadratic
 
 import jaxtheory
-from helpers import quadratic
 from jaxtheory import InputError
 from jaxtheory.engine.planning import padding
 from jaxtheory.engine.results.versions import ACCEPTED
