@@ -78,7 +78,7 @@ class Program:
             self.again: 3,
             self.interrupt: 4,
             self.kill: 2,
-            self.race: 4,
+            self.race: 7,
             self.damage: 3,
             self.lose: 1,
             self.merge: 2,
