@@ -100,7 +100,9 @@ class Task:
         if self.store is None or self.rectangle is None or not self.rectangle.content["before"]:
             return None
         other = self.store.rectangle(self.rectangle.content["before"])
-        return other and Before(self.store, other, self.request, self.rectangle.content)
+        if other is None:
+            return None
+        return Before(self.store, other, self.request, self.rectangle.content)
 
 
 def part_of(arrays: dict[str, np.ndarray]) -> Part:
