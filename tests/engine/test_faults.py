@@ -6,6 +6,7 @@ with those of the tests.
 """
 
 import contextlib
+import errno
 import inspect
 import io
 import itertools
@@ -299,6 +300,19 @@ def test_a_read_only_directory(forked, whole, outcome):
     outcome("one-line error; the finished store is read", "equal once it can be written")
 
 
+def test_no_hard_links(tmp_path, outcome, monkeypatch):
+    """A file system without hard links"""
+
+    def refused(*_):
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refused)
+    with pytest.raises(InputError, match="run: Operation not permitted; choose a writable") as said:
+        sweep(THEORY, Config(dimension=3), store=tmp_path / "run", **SMALL)
+    assert "\n" not in str(said.value) and not list(tmp_path.rglob("*.*"))
+    outcome("one-line error", "none")
+
+
 def test_the_clock_goes_backwards(forked, whole, outcome):
     """A clock that goes back a minute at each reading, and parts written an hour in the future"""
     store = forked.folder / "clock"
@@ -355,6 +369,21 @@ def test_damaged_results(tmp_path, outcome):
         assert sweep(THEORY, Config(dimension=3), store=run, **SMALL).identical(first)
     counted = ", ".join(f"{n} {kind}" for kind, n in sorted(kinds.items()))
     outcome(f"detected and written again ({counted})")
+
+
+def test_a_damaged_description(tmp_path, outcome):
+    """The description of a rectangle truncated, bit-flipped or deleted, at 30 random places"""
+    rng, kinds, run = random.Random(63), Counter(), tmp_path / "run"
+    first = sweep(THEORY, Config(dimension=3), store=run, **ASKED)
+    (file,) = run.glob("parts/*.json")
+    text = file.read_bytes()
+    for _ in range(30):
+        lose_dataset(run)
+        kinds[harm(file, rng)] += 1
+        assert stored(run).identical(first)
+        assert file.read_bytes() == text
+    counted = ", ".join(f"{n} {kind}" for kind, n in sorted(kinds.items()))
+    outcome(f"detected and written again; no run is computed again ({counted})")
 
 
 def test_a_damaged_manifest(tmp_path, outcome):
