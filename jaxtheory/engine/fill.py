@@ -198,6 +198,9 @@ class _Assembly(NamedTuple):
         data = assemble(
             grid_of(self.request), self.described, self._parts(store), partial=partial, **options
         )
+        if partial and "diverged_at" not in data:  # nothing is finished
+            dims = [*(axis.name for axis in self.request.axes), "seed"]
+            data["diverged_at"] = dims, np.full(grid_shape(self.request), np.nan)
         used = [piece.rectangle for piece in self.covering.pieces]
         if versions.ACCEPTED not in (accepted := versions.attribute(versions_of(store, used))):
             return data

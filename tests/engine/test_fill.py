@@ -318,6 +318,18 @@ def test_a_chunk_that_somebody_else_holds(tmp_path, monkeypatch):
         assert_equal(data, whole)
 
 
+def test_without_waiting_when_nothing_is_finished(tmp_path):
+    jaxtheory.sweep(THEORY, Config(), steps=3, store=tmp_path / "a")
+    lose_dataset(tmp_path / "a")
+    store = Store(tmp_path / "a")
+    (rectangle,) = store.rectangles()
+    (chunk,) = rectangle.chunks
+    store.file(rectangle, chunk).unlink()
+    with store.claim(rectangle, chunk):
+        part = jaxtheory.sweep(THEORY, Config(), steps=3, store=tmp_path / "a", wait=False)
+    assert part.diverged_at.dims == ("seed",) and bool(part.diverged_at.isnull().all())
+
+
 def test_a_decision_that_never_ends_is_not_waited_for(tmp_path, monkeypatch):
     """Its holder may be frozen."""
     monkeypatch.setattr(store_module, "_PATIENCE", 1.5)
