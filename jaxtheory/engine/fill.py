@@ -16,7 +16,6 @@ import xarray as xr
 
 from jaxtheory.core.config import fields
 from jaxtheory.core.errors import InputError, notice
-from jaxtheory.core.extended import WEIGHTS
 from jaxtheory.core.plain import as_json
 from jaxtheory.engine.compute.part import own_shapes
 from jaxtheory.engine.cover import (
@@ -42,7 +41,7 @@ from jaxtheory.engine.results.dataset import Described, assemble, grid_of
 from jaxtheory.engine.results.rectangle import runs_of
 from jaxtheory.engine.results.states import keeps_states
 from jaxtheory.engine.results.store import Store
-from jaxtheory.engine.results.view import parts_of
+from jaxtheory.engine.results.view import parts_of, select_outputs
 
 _PAUSE = 0.2  # seconds between two looks at chunks that others compute
 _NOTICE = 2.0  # seconds of waiting for them after which the user is told
@@ -217,26 +216,10 @@ class _Assembly(NamedTuple):
 
     def _fitted(self, part: Part, piece: Piece, extents: Callable[[], dict]) -> Part:
         """The outputs that are asked for, at the sizes of the points of this request."""
-        which, records = self.request.schedule.which, self.request.schedule.records
-        other = {*(piece.rectangle.content["observe"] or {})} - {
-            *(self.identified["observe"] or {})
-        }
+        part = select_outputs(part, piece.rectangle.content, self.identified)
         values = {}
         for name, array in part.values.items():
-            kind, _, word = name.rpartition("/")
-            weights = word.startswith(WEIGHTS)
-            if kind == "metric" and (
-                word not in which if which is not None else weights or word in other
-            ):
-                continue
-            if kind == "analysis" and weights and self.request.save_params is not True:
-                continue
-            if kind == "metric" and which is not None:
-                late = ~np.isin(records, [*which[word]])
-                if late.any():
-                    array = array.astype(np.result_type(array.dtype, np.float32))
-                    array[:, late] = np.nan
-            if kind and (extent := extents().get(name)):
+            if "/" in name and (extent := extents().get(name)):
                 skip = array.ndim - len(extent)
                 array = array[(slice(None),) * skip + tuple(map(slice, extent))]
             values[name] = array

@@ -48,7 +48,7 @@ def partial_view(path: Path, begun: Mapping[str, Any]) -> View:
             continue
         for part in parts_of(store, rectangle, at, shape):
             run = part.point * shape[-1] + part.place
-            parts.append(part.at(free[run]))
+            parts.append(select_outputs(part.at(free[run]), rectangle.content, request))
             free[run] = False
     data = assemble(grid, Described(**begun["described"]), parts, partial=True)
     return View(data, int(np.sum(~free)), len(free))
@@ -75,3 +75,29 @@ def parts_of(
         values = {n: a for n, a in arrays.items() if n not in ("point", "place")}
         mine = np.all([seed >= 0, *(each >= 0 for each in new)], axis=0)
         yield Part(point, seed, values).at(mine)
+
+
+def select_outputs(part: Part, content: Mapping[str, Any], identity: Mapping[str, Any]) -> Part:
+    """Return the outputs of a part of a rectangle that a request asks for.
+
+    Metrics are NaN at steps at which the request has none.
+    """
+    which, records = identity["metrics"], identity["record"]
+    further = {*(content["observe"] or {})} - {*(identity["observe"] or {})}
+    values = {}
+    for name, array in part.values.items():
+        kind, _, word = name.rpartition("/")
+        weights = word.startswith("params_")
+        if kind == "metric" and which is None and (weights or word in further):
+            continue
+        if kind == "metric" and which is not None:
+            if word not in which:
+                continue
+            late = ~np.isin(records, which[word])
+            if late.any():
+                array = array.astype(np.result_type(array.dtype, np.float32))
+                array[:, late] = np.nan
+        if kind == "analysis" and weights and identity["save_params"] is not True:
+            continue
+        values[name] = array
+    return part._replace(values=values)

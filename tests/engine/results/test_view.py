@@ -121,3 +121,14 @@ def test_weights_observables_and_stops_are_those_of_the_finished_dataset(tmp_pat
     ends = {name: whole[name].astype(float) for name in ("diverged_at", "stopped_at")}
     assert (ends["stopped_at"] >= 0).all()
     xr.testing.assert_equal(view(store).data, whole.assign(ends))
+
+
+def test_outputs_that_only_other_requests_have_are_left_out(tmp_path):
+    store, asked = tmp_path / "a", {"steps": 4, "record": {"loss": [0, 4], "weights": 1}}
+    config = Config(dimension=3)
+    sweep(THEORY, config, seeds=2, steps=4, save_params=True, store=store)
+    data = sweep(THEORY, config, seeds=3, **asked, store=store)
+    found = view(store)
+    assert found.finished == found.runs == 3
+    assert {*found.data.variables} == {*data.variables}
+    assert found.data.loss.equals(data.loss) and found.data.weights.equals(data.weights)
