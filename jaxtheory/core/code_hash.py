@@ -150,8 +150,16 @@ def _digest(root: Any, route: Route, sets: frozenset[int]) -> str:
 
 
 def _plain(thing: Any) -> str:
-    text = hashlib.sha256(thing).hexdigest() if isinstance(thing, bytes) else repr(thing)
+    text = hashlib.sha256(thing).hexdigest() if isinstance(thing, bytes) else _written(thing)
     return f"{type(thing).__name__} {text}"
+
+
+def _written(thing: Any) -> str:
+    """Return the repr of numbers. Python does not write integers of thousands of digits."""
+    try:
+        return repr(thing)
+    except ValueError:
+        return f"{list(map(_written, thing))}" if isinstance(thing, tuple | list) else hex(thing)
 
 
 def _is_value(thing: Any) -> bool:
@@ -253,7 +261,7 @@ def _parts(thing: Any) -> tuple[str, list[Part]]:
     if kind is dict:
         return f"dict {len(thing)}", [(None, x) for pair in thing.items() for x in pair]
     if (kind is list or kind is tuple) and _NUMBERS.issuperset(map(type, thing)):
-        return f"{kind.__name__} of numbers {thing!r}", []
+        return f"{kind.__name__} of numbers {_written(thing)}", []
     if kind is list or kind is tuple:
         return f"{kind.__name__} {len(thing)}", [(None, x) for x in thing]
     if kind is types.CodeType:

@@ -172,10 +172,12 @@ class Config(Record):
             if (
                 field.kind == "size"
                 and isinstance(value, int | np.integer)
-                and not isinstance(value, bool)
+                and not isinstance(value, bool | np.timedelta64)
             ):
                 object.__setattr__(self, name, Size(int(value)))
-            elif field.kind == "size" and isinstance(value, bool | float | str | np.inexact):
+            elif field.kind == "size" and isinstance(
+                value, bool | float | str | np.inexact | np.timedelta64
+            ):
                 raise InputError(
                     f"{name} ({field.symbol}) = {value!r}: must be an integer in {field.valid} "
                     f"({field.meaning})"

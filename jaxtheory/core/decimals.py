@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -15,7 +16,8 @@ def shortest(array: np.ndarray) -> np.ndarray:
     signed integers as int.
     """
     if not jnp.issubdtype(array.dtype, np.floating):
-        return array.astype(int) if jnp.issubdtype(array.dtype, np.signedinteger) else array
+        signed = jnp.issubdtype(array.dtype, np.signedinteger) and array.dtype.kind != "m"
+        return array.astype(int) if signed else array
     if array.dtype.itemsize >= 8:
         return array.astype(float)
     if array.dtype in (np.float32, np.float16):  # NumPy prints these as the shortest decimal
@@ -34,6 +36,8 @@ def python_value(value: Any) -> Any:
 
     Anything else is returned unchanged.
     """
+    if isinstance(value, jax.Array) and jnp.issubdtype(value.dtype, jax.dtypes.prng_key):
+        return value
     if isinstance(value, np.generic) or (hasattr(value, "__array__") and np.ndim(value) == 0):
         return shortest(np.asarray(value)).item()
     return value

@@ -8,6 +8,7 @@ import functools
 import inspect
 import os
 import re
+import reprlib
 import sysconfig
 import traceback
 import warnings
@@ -46,6 +47,14 @@ def tried(what: str, function: Callable, *args: Any) -> Any:
         raise
     except Exception as error:
         raise InputError(f"{what}: {line(error)}{place(error)}") from error
+
+
+def brief(value: Any) -> str:
+    """Return the repr of a value, shortened to one line of moderate length."""
+    try:
+        return " ".join(visible(reprlib.repr(value), "\n").split())
+    except Exception:  # such as that of an integer of thousands of digits
+        return f"a very large {type(value).__name__}"
 
 
 def notice(text: str) -> None:

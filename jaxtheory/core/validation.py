@@ -7,7 +7,7 @@ import jax
 import numpy as np
 
 from jaxtheory.core.config import Config, Size
-from jaxtheory.core.errors import InputError
+from jaxtheory.core.errors import InputError, brief
 from jaxtheory.core.fields import Field, fields, resolve
 
 
@@ -34,7 +34,7 @@ def _violation(field: Field, value: Any) -> str | None:
                 f"{type(value).__name__}"
             )
         if not any(value == choice and type(value) is type(choice) for choice in field.valid):
-            return f"{label} = {value!r}: choose one of {', '.join(map(repr, field.valid))}"
+            return f"{label} = {brief(value)}: choose one of {', '.join(map(repr, field.valid))}"
         return None
     number = value.n if isinstance(value, Size) else value
     if isinstance(number, jax.core.Tracer):
@@ -42,11 +42,11 @@ def _violation(field: Field, value: Any) -> str | None:
     kind = "an integer" if field.integer else "a number"
     expected = f"{kind} in {field.valid}{' ' + field.unit if field.unit else ''} ({field.meaning})"
     for entry in np.ravel(number):
-        if isinstance(entry, bool | np.bool_ | str | bytes | complex) or not np.issubdtype(
-            np.asarray(entry).dtype, np.number
-        ):
+        if isinstance(
+            entry, bool | np.bool_ | np.timedelta64 | str | bytes | complex
+        ) or not np.issubdtype(np.asarray(entry).dtype, np.number):
             plain = entry.item() if isinstance(entry, np.generic) else entry
-            return f"{label} = {plain!r}: must be {expected}"
+            return f"{label} = {brief(plain)}: must be {expected}"
         if (
             not math.isfinite(entry)
             or entry not in field.valid
@@ -67,7 +67,7 @@ def _unlike(field: Field, value: Any) -> str | None:
     """Return a message if an integer field of a config has a float, else None."""
     if field.integer and isinstance(value, float | np.inexact):
         return (
-            f"{field.name} ({field.symbol}) = {value!r}: must be an integer in {field.valid}; "
+            f"{field.name} ({field.symbol}) = {brief(value)}: must be an integer in {field.valid}; "
             f"write {int(value)}"
         )
     return None

@@ -17,7 +17,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, UInt
 
 from jaxtheory.core.config import Size
-from jaxtheory.core.errors import InputError
+from jaxtheory.core.errors import InputError, brief
 from jaxtheory.ops import threefry
 from jaxtheory.system import compilation_cache
 from jaxtheory.system.backend import refuse_fork
@@ -81,7 +81,7 @@ def number(name: str, value: Any) -> Any:
         )
     if hasattr(value, "dtype") and jnp.issubdtype(value.dtype, jax.dtypes.prng_key):
         raise InputError(f"{name} is an array of keys of shape {value.shape}; give one of them")
-    raise InputError(f"{name} = {value!r}: must be an integer in [0, 2^32)")
+    raise InputError(f"{name} = {brief(value)}: must be an integer in [0, 2^32)")
 
 
 def run_key(k: Any, seed: Any) -> jax.Array:

@@ -94,3 +94,10 @@ def test_functions_on_one_line_are_told_apart():
     one, two = (lambda x: x + 1), (lambda x: x + 2)
     assert code_hash(one) != code_hash(two)
     assert code_hash({"a", "b"}) == code_hash({"b", "a"})
+
+
+def test_numbers_of_thousands_of_digits_count():
+    huge = 10**5000
+    assert code_hash([huge]) == code_hash([10**5000]) != code_hash([huge + 1])
+    assert code_hash((huge, 1)) != code_hash((huge + 1, 1))
+    assert code_hash({"a": huge}) != code_hash({"a": huge + 1})

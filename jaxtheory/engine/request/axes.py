@@ -15,16 +15,16 @@ import numpy as np
 
 from jaxtheory.core.config import Config, Size, fields
 from jaxtheory.core.decimals import python_value
-from jaxtheory.core.errors import InputError
+from jaxtheory.core.errors import InputError, brief
 from jaxtheory.core.extended import WEIGHTS
 from jaxtheory.core.fields import axis_field
 from jaxtheory.core.labels import name_fault
 from jaxtheory.core.theory import Theory, outputs
 from jaxtheory.core.validation import validate
-from jaxtheory.engine.request.values import Values, brief, read_values
+from jaxtheory.engine.request.values import MOST as MOST
+from jaxtheory.engine.request.values import Values, read_values
 
 _TAKEN = ("seed", "seeds", "step", "diverged_at", "stopped_at")  # names that every dataset has
-MOST = 2**25  # points of a sweep at most; planning takes about 1 microsecond and 200 bytes for each
 
 
 class Axis(NamedTuple):
@@ -145,7 +145,7 @@ def read_axes(theory: Theory, vary: Mapping | None, zipped: Any) -> tuple[Axis, 
     Raises InputError for unknown fields, invalid values, repeated fields, and zips of unequal
     length.
     """
-    vary, zipped = vary or {}, zipped or []
+    vary, zipped = {} if vary is None else vary, [] if zipped is None else zipped
     zipped = zipped if isinstance(zipped, list | tuple) else [zipped]
     for name, group in [("vary", vary), *(("zip", group) for group in zipped)]:
         if not isinstance(group, Mapping):

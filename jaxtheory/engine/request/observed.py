@@ -10,12 +10,11 @@ import numpy as np
 
 from jaxtheory.core.config import Config, fields
 from jaxtheory.core.contract import same_structure
-from jaxtheory.core.errors import InputError, suggest, tried
+from jaxtheory.core.errors import InputError, brief, suggest, tried
 from jaxtheory.core.extended import WEIGHTS, Extended, evaluate, named_weights, weight_dims
 from jaxtheory.core.labels import name_fault
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.request.jaxprs import draws_numbers
-from jaxtheory.engine.request.values import brief
 
 _TAKEN = (
     "seed",
@@ -62,16 +61,17 @@ def with_observables(
         )
     if observe is None and dims is not None:
         raise InputError("dims: names the dimensions of observables; pass observe={name: function}")
-    if observe is None and not save_params and not at_steps:
+    if observe is None and not at_steps and not save_params:
         return theory
     arguments = {name: parameter_shapes(theory, name, config) for name in algorithms}
     known = _outputs(theory, config, *arguments[algorithms[0]])
-    own_dims = _checked_dims(dims or {}, observe or {}, axes)
-    functions = _checked(theory, config, axes, arguments, observe or {}, own_dims, known)
+    observe = {} if observe is None else observe
+    own_dims = _checked_dims({} if dims is None else dims, observe, axes)
+    functions = _checked(theory, config, axes, arguments, observe, own_dims, known)
     named = {**theory.dims, **own_dims}
     metrics = Extended(theory.metrics, tuple(functions.items()), weights=at_steps)
     analyses: Callable = theory.analyses
-    if save_params:
+    if at_steps or save_params:
         if not at_steps:
             analyses = Extended(theory.analyses, weights=True)
         used = {dim for each in named.values() for dim in each}

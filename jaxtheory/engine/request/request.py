@@ -14,15 +14,15 @@ from jaxtheory.core.check_theory import check_theory
 from jaxtheory.core.code_hash import code_hash
 from jaxtheory.core.config import Config, canonical, fields
 from jaxtheory.core.decimals import python_value
-from jaxtheory.core.errors import InputError, checks_arguments, suggest
+from jaxtheory.core.errors import InputError, brief, checks_arguments, suggest
 from jaxtheory.core.resolve import theory_of
 from jaxtheory.core.theory import Theory
-from jaxtheory.engine.request.axes import MOST, Axis, Points, check_points, read_axes
+from jaxtheory.engine.request.axes import Axis, Points, check_points, read_axes
 from jaxtheory.engine.request.current import require_current
 from jaxtheory.engine.request.fixed_problem import with_problem
 from jaxtheory.engine.request.observed import weight_names, with_observables
 from jaxtheory.engine.request.settings import dtype_name, flag, numerics
-from jaxtheory.engine.request.values import brief, checked_algorithm, checked_steps, refuse_tracers
+from jaxtheory.engine.request.values import MOST, checked_algorithm, checked_steps, refuse_tracers
 from jaxtheory.ops import draws
 from jaxtheory.system.backend import backend
 
@@ -111,11 +111,11 @@ def read(
     name = checked_algorithm(theory, algorithm)
     if algorithm is not None and any("algorithm" in axis.values for axis in axes):
         raise InputError("algorithm is both an argument and an axis; remove one of them")
-    if buckets not in ("auto", "pad", "exact"):
-        raise InputError(f"buckets = {buckets!r}: must be 'auto', 'pad' or 'exact'")
+    if not isinstance(buckets, str) or buckets not in ("auto", "pad", "exact"):
+        raise InputError(f"buckets = {brief(buckets)}: must be 'auto', 'pad' or 'exact'")
     if stop is not None and not callable(stop):
         raise InputError(
-            f"stop = {stop!r}: must be a function of the metrics of one run, such as lambda "
+            f"stop = {brief(stop)}: must be a function of the metrics of one run, such as lambda "
             "metrics: metrics['loss'] < 0.1"
         )
     seed_numbers = _read_seeds(seeds)
@@ -237,22 +237,23 @@ def read_schedule(record: Any, steps: Sequence[int] | np.ndarray, name: str = "r
         return Schedule(np.array(sorted(frozenset().union(*each.values())), np.int32), each)
     if record is None:
         places = [_every(_round_interval(end), end) for end in ends]
-    elif isinstance(record, int | np.integer) and not isinstance(record, bool):
+    elif isinstance(record, int | np.integer) and not isinstance(record, bool | np.timedelta64):
         if record < 1:
             raise InputError(
-                f"{name} = {record}: must be a step interval in [1, inf), a list of steps, or "
-                f"{{metric: steps}}"
+                f"{name} = {brief(record)}: must be a step interval in [1, inf), a list of steps, "
+                f"or {{metric: steps}}"
             )
         places = [_every(int(record), end) for end in ends]
     else:
         try:
-            chosen = np.atleast_1d(np.asarray(list(record), dtype=float))
-        except (TypeError, ValueError):
+            listed = list(record) if len(record) <= MOST else [-1]
+            chosen = np.atleast_1d(np.asarray(listed, dtype=float))
+        except Exception:  # the object may raise anything
             raise InputError(
                 f"{name} = {brief(record)}: must be a step interval, a list of steps, or "
                 f"{{metric: steps}}"
             ) from None
-        if chosen.size == 0 or not np.all(
+        if chosen.size == 0 or chosen.ndim > 1 or not np.all(
             (chosen >= 0) & (chosen <= ends[-1]) & (chosen == chosen.round())
         ):
             raise InputError(
@@ -314,7 +315,8 @@ def _check_record(request: Request) -> None:
     metrics = _metric_shapes(request)
     for name in request.schedule.which:
         if name not in metrics:
-            raise InputError(f"record: unknown metric {name!r}; {suggest(name, metrics)}")
+            known = suggest(name if isinstance(name, str) else brief(name), metrics)
+            raise InputError(f"record: unknown metric {brief(name)}; {known}")
 
 
 class _RecordedMetrics(dict):
@@ -354,7 +356,11 @@ def _read_seeds(seeds: Any) -> np.ndarray:
     )
     if count is not None or isinstance(seeds, str | bytes) or not hasattr(seeds, "__iter__"):
         raise wrong
-    listed = [draws.integer(seed) for seed in seeds]
+    try:
+        many = hasattr(seeds, "__len__") and len(seeds) > MOST
+        listed = [] if many else [draws.integer(seed) for seed in seeds]
+    except Exception:  # the object may raise anything
+        raise wrong from None
     if not listed or len(set(listed)) < len(listed):
         raise wrong
     if any(seed is None or not 0 <= seed < 2**32 for seed in listed):

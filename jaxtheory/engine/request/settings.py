@@ -11,7 +11,7 @@ import jaxlib.version
 import numpy as np
 
 from jaxtheory.core import traces
-from jaxtheory.core.errors import InputError
+from jaxtheory.core.errors import InputError, brief
 from jaxtheory.system import blas, compilation_cache
 
 Result = TypeVar("Result")
@@ -116,8 +116,8 @@ def dtype_name(dtype: Any) -> str:
         return str(jnp.result_type(float))
     try:
         name = str(np.dtype(dtype))
-    except TypeError:
+    except Exception:  # the object may raise anything
         name = ""
     if name not in ("float32", "float64"):
-        raise InputError(f"dtype = {dtype!r}: must be 'float32' or 'float64'")
+        raise InputError(f"dtype = {brief(dtype)}: must be 'float32' or 'float64'")
     return name

@@ -1,6 +1,5 @@
 """Values along one axis, converted from user input and checked against their field."""
 
-import reprlib
 from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any
 
@@ -10,13 +9,15 @@ import numpy as np
 
 from jaxtheory.core.config import fields
 from jaxtheory.core.decimals import python_value, shortest
-from jaxtheory.core.errors import InputError, suggest
+from jaxtheory.core.errors import InputError, line, suggest
+from jaxtheory.core.errors import brief as brief
 from jaxtheory.core.fields import Field, Interval
 from jaxtheory.core.labels import label_fault
 from jaxtheory.core.theory import Theory
 from jaxtheory.core.validation import validate_value
 
 Values = tuple | np.ndarray  # values along an axis; numbers are an array of float64 or int64
+MOST = 2**25  # points of a sweep at most; planning takes about 1 microsecond and 200 bytes for each
 _LARGEST = 2**31  # bound on integers, as fields and steps are int32 in compiled programs
 _BITS = 14_000  # of an integer that Python still writes
 _STEPS = Field("steps", "steps", "traced", None, Interval.parse("[0, inf)"), "", "", True)
@@ -24,7 +25,12 @@ _STEPS = Field("steps", "steps", "traced", None, Interval.parse("[0, inf)"), "",
 
 def refuse_tracers(name: str, inputs: Any) -> None:
     """Raise InputError inside jit, vmap and grad, because the engine needs concrete numbers."""
-    leaves = [*jax.tree.leaves(inputs), jnp.zeros(())]
+    try:
+        leaves = [*jax.tree.leaves(inputs), jnp.zeros(())]
+    except Exception as error:  # such as keys of a dictionary without an order
+        raise InputError(
+            f"{name}: {brief(inputs)} is not a pytree of arrays; {line(error)}"
+        ) from None
     if any(isinstance(leaf, jax.core.Tracer) for leaf in leaves):
         raise InputError(
             f"{name}: simulate and sweep cannot be called inside jit, vmap or grad; transform the "
@@ -47,13 +53,14 @@ def checked_algorithm(theory: Theory, algorithm: str | None) -> str:
     """
     name = next(iter(theory.algorithms)) if algorithm is None else algorithm
     if not isinstance(name, str) or name not in theory.algorithms:
-        if why := theory.dropped.get(str(name)):
+        if isinstance(name, str) and (why := theory.dropped.get(name)):
             raise InputError(
                 f"{theory.name} no longer has the algorithm {name!r}: {why}; choose from "
                 f"{', '.join(theory.algorithms)}"
             )
         raise InputError(
-            f"{theory.name} has no algorithm {name!r}; {suggest(str(name), theory.algorithms)}"
+            f"{theory.name} has no algorithm {brief(name)}; "
+            f"{suggest(name if isinstance(name, str) else brief(name), theory.algorithms)}"
         )
     return name
 
@@ -99,25 +106,28 @@ def _listed(theory: Theory, key: str, raw: Any) -> np.ndarray | list:
         raise InputError(f"{key}: must be a list of values, got {brief(raw)}")
     if hasattr(raw, "__array__"):
         refuse_tracers(theory.name, raw)
-        array = np.asarray(raw)
+        try:
+            array = np.asarray(raw)
+        except Exception as error:  # an array of keys, for instance
+            raise InputError(f"{key}: the values cannot be read ({line(error)})") from None
         if array.ndim == 1:
             return array if array.dtype.kind != "O" else array.tolist()
-        shape = f"an array of shape {array.shape}" if array.ndim else repr(array.item())
+        shape = f"an array of shape {array.shape}" if array.ndim else brief(array.item())
         raise InputError(f"{key}: must be a list of values (one dimension), got {shape}")
     if not hasattr(raw, "__len__"):
         hint = "; write list(...)" if hasattr(raw, "__iter__") else ""
         raise InputError(f"{key}: must be a list of values, got {brief(raw)}{hint}")
-    entries = list(raw)
+    try:
+        many = len(raw) > MOST
+        entries = [] if many else list(raw)
+    except OverflowError:  # of a range
+        many, entries = True, []
+    except Exception as error:  # the object may raise anything
+        raise InputError(f"{key}: the values cannot be read ({line(error)})") from None
+    if many:
+        raise InputError(f"{key}: at most 2^25 values are allowed, got {brief(raw)}")
     refuse_tracers(theory.name, entries)
     return entries
-
-
-def brief(value: Any) -> str:
-    """Return the repr of a value, shortened to one line of moderate length."""
-    try:
-        return " ".join(reprlib.repr(value).split())
-    except ValueError:  # Python writes no integer of thousands of digits
-        return f"a very large {type(value).__name__}"
 
 
 def _numbers(

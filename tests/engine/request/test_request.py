@@ -2,12 +2,14 @@
 
 import importlib
 
+import jax
 import numpy as np
 import pytest
 from helpers.worked_example import THEORY, Config
 
 import jaxtheory
 from jaxtheory import InputError, run_key, simulate, sweep
+from jaxtheory.engine.request.request import read
 from jaxtheory.theories import get
 
 
@@ -137,3 +139,85 @@ def test_a_config_or_a_theory_from_before_a_module_was_loaded_again(tmp_path, mo
     assert str(error.value).startswith(again.format("theory"))
     with pytest.raises(InputError, match="config is a Config of jaxtheory"):
         jaxtheory.simulate(theory, SMALL, KEY, 1)
+
+
+class Mute:
+    def __repr__(self):
+        raise RuntimeError("mute")
+
+    def __iter__(self):
+        raise RuntimeError("mute")
+
+
+HUGE = 10**5000
+ODD = {
+    "huge": HUGE,
+    "many huge": [HUGE],
+    "huge entry": {"a": HUGE},
+    "huge name": {HUGE: [1]},
+    "large": 10**400,
+    "bytes": b"ab",
+    "complex": 1j,
+    "complexes": [1j],
+    "nan": float("nan"),
+    "inf": [float("inf")],
+    "objects": np.array([1, None], object),
+    "huge object": np.array(HUGE, object),
+    "matrix": np.ones((2, 2)),
+    "structure": np.zeros(2, [("a", int)]),
+    "duration": np.timedelta64(3, "D"),
+    "date": np.array(["2020"], "M8[D]"),
+    "keys": jax.random.split(jax.random.key(0), 2),
+    "endless": range(10**30),
+    "mute": Mute(),
+    "mutes": [Mute()],
+    "unordered": {1: 2, "a": 3},
+    "nested": [[1, 2], [3]],
+    "module": np,
+    "text": "a\nb",
+}
+ARGUMENTS = (
+    *("vary", "zip", "seeds", "steps", "algorithm", "key", "record", "start", "stop", "problem"),
+    *("dtype", "buckets", "save_params", "observe", "dims"),
+)
+
+
+@pytest.mark.parametrize("name", ARGUMENTS)
+@pytest.mark.parametrize("kind", ODD)
+def test_odd_values_are_one_line(name, kind):
+    if name in ("record", "save_params") and kind in ("huge", "large", "structure"):
+        return  # an interval that no run reaches, or zeros
+    if name == "start" and kind in ("keys", "unordered"):
+        return  # they are no parameters, which JAX says
+    config = Config(dimension=3, batch_size=2)
+    with pytest.raises(InputError) as caught:
+        if name == "start":  # the first run reads it
+            simulate(THEORY, config, run_key(0, 0), steps=2, start=ODD[kind])
+        else:
+            read(THEORY, config, **{"steps": 2, name: ODD[kind]})
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 600
+
+
+@pytest.mark.parametrize("name", ["dimension", "eta", "algorithm", "steps", "unknown"])
+@pytest.mark.parametrize("kind", ODD)
+def test_odd_values_on_an_axis_are_one_line(name, kind):
+    for given in ({"vary": {name: ODD[kind]}}, {"zip": {name: ODD[kind]}}):
+        with pytest.raises(InputError) as caught:
+            read(THEORY, Config(dimension=3, batch_size=2), **{"steps": 2, **given})
+        assert "\n" not in str(caught.value)
+        assert len(str(caught.value)) < 600
+
+
+def test_huge_numbers_in_lists_are_one_line():
+    for name in ("record", "save_params", "seeds"):
+        with pytest.raises(InputError, match=f"^{name} = "):
+            read(THEORY, Config(dimension=3, batch_size=2), **{"steps": 2, name: [HUGE]})
+    for place in ("key", "seed"):
+        with pytest.raises(InputError, match=f"^{place} = a very large int: must be an integer"):
+            run_key(*((HUGE, 0) if place == "key" else (0, HUGE)))
+
+
+def test_a_duration_is_no_size():
+    with pytest.raises(InputError, match="dimension"):
+        jaxtheory.validate(Config(dimension=np.timedelta64(3, "D")))
