@@ -190,6 +190,12 @@ def test_reading_a_part_removes_what_a_killed_process_left(tmp_path):
     assert not left.exists()
 
 
+def test_a_dataset_is_read_where_folders_cannot_be_looked_at(tmp_path, monkeypatch):
+    data = jaxtheory.sweep(THEORY, Config(), **SMALL, store=tmp_path / "a")
+    monkeypatch.setattr(store_module, "tidy", lambda folder: os.stat(tmp_path / "none"))
+    assert jaxtheory.sweep(THEORY, Config(), **SMALL, store=tmp_path / "a").identical(data)
+
+
 def test_a_part_has_the_shapes_of_its_own_sizes(tmp_path, computed):
     """Although it was padded to those of the others, and has further outputs."""
     asked = {"vary": {"K": [4, 6]}, "seeds": 2, "steps": 4, "buckets": "pad", "record": 2}

@@ -107,9 +107,10 @@ class Store:
         self.tidy()
 
     def tidy(self) -> None:
-        """Remove temporary files of killed processes."""
+        """Remove temporary files of killed processes, as far as that is possible."""
         for folder in (self.path, *(self.path / name for name in _FOLDERS)):
-            tidy(folder)
+            with contextlib.suppress(OSError):
+                tidy(folder)
 
     @contextlib.contextmanager
     def decision(self) -> Iterator[None]:
