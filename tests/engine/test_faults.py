@@ -371,6 +371,7 @@ def test_damaged_results(tmp_path, outcome):
     outcome(f"detected and written again ({counted})")
 
 
+@pytest.mark.slow
 def test_a_damaged_description(tmp_path, outcome):
     """The description of a rectangle truncated, bit-flipped or deleted, at 30 random places"""
     rng, kinds, run = random.Random(63), Counter(), tmp_path / "run"
@@ -457,6 +458,7 @@ DIRECTIONS = (
 )
 
 
+@pytest.mark.slow
 def test_two_processes_that_ask_for_more(forked, whole, outcome):
     """Two processes that ask one store for more at the same time: for more seeds and more steps,
     for 40 and 30 steps, for different values and seeds
@@ -480,6 +482,7 @@ def test_two_processes_that_ask_for_more(forked, whole, outcome):
     outcome("both succeed", "equal to the same calls one after the other")
 
 
+@pytest.mark.slow
 def test_read_while_it_is_extended(forked, whole, outcome):
     """A finished store that is read while another process computes more seeds and is killed"""
     store, go = forked.folder / "read", forked.folder / "go-read"
@@ -501,6 +504,7 @@ def test_read_while_it_is_extended(forked, whole, outcome):
     outcome("the reader has the finished dataset at once; the same command completes the other")
 
 
+@pytest.mark.slow
 def test_a_frozen_process(forked, whole, outcome):
     """A process that is frozen while it computes chunks, and wakes up later"""
     store, go = forked.folder / "frozen", forked.folder / "go-frozen"
@@ -519,6 +523,7 @@ def test_a_frozen_process(forked, whole, outcome):
     outcome("its chunks are computed by another process; when it wakes up, it uses their parts")
 
 
+@pytest.mark.slow
 def test_locks_that_stop_nobody(forked, whole, outcome):
     """Two processes where every lock succeeds and folder listings lack the parts, as may be on a
     network file system
@@ -544,6 +549,7 @@ def test_locks_that_stop_nobody(forked, whole, outcome):
     outcome("chunks are computed twice; the first part of each stays")
 
 
+@pytest.mark.slow
 def test_metrics_that_are_recorded_early_only(tmp_path, outcome):
     """More steps, twice, in a store whose metrics are recorded early only"""
     for name, record in {"one": {"loss": [0, 5], "weights": 10}, "all": [0, 10]}.items():
@@ -556,6 +562,7 @@ def test_metrics_that_are_recorded_early_only(tmp_path, outcome):
     outcome("the early records are kept")
 
 
+@pytest.mark.slow
 def test_a_store_copied_into_another(tmp_path, outcome):
     """The parts of another store copied into a store: of other seeds, and of another key"""
     run, seeds, other = tmp_path / "run", tmp_path / "seeds", tmp_path / "other"
@@ -572,6 +579,7 @@ def test_a_store_copied_into_another(tmp_path, outcome):
     outcome("runs of the same kind serve larger requests without computing; others are ignored")
 
 
+@pytest.mark.slow
 def test_another_processor(forked, whole, outcome):
     """An unfinished store that is continued on another processor or with other XLA_FLAGS"""
     common = os.environ["XLA_FLAGS"]
@@ -633,6 +641,7 @@ except jaxtheory.InputError as error:
 """
 
 
+@pytest.mark.slow
 def test_a_constant_bound_anew(forked, outcome):
     """A constant of a theory that gets another value between two sweeps of one session"""
     stores = [str(forked.folder / f"session{i}") for i in range(3)]
