@@ -7,7 +7,6 @@ import argparse
 import contextlib
 import faulthandler
 import json
-import os
 import random
 import shutil
 import sys
@@ -17,7 +16,7 @@ import time
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -27,48 +26,25 @@ import xarray as xr
 
 import jaxtheory
 from jaxtheory import InputError
-from jaxtheory.core.plain import as_json
 from jaxtheory.engine import cover, fill
 from jaxtheory.engine.execution import task
-from jaxtheory.engine.request.request import read
 from jaxtheory.engine.rerun import rerun
-from jaxtheory.engine.results import archive, datasets, versions
-from jaxtheory.engine.results.identity import identity
-from jaxtheory.engine.results.store import Store
-from jaxtheory.engine.results.versions import ACCEPTED
-from jaxtheory.engine.results.view import partial_view
+from jaxtheory.engine.results import versions
 from properties import growth, little, plants
+from properties.calls import Asked, computed, counted, said, tell
 from properties.crew import Fault, Worker
-from properties.growth import THEORIES, Ask, fresh, must_be_part, must_equal, options, sweep
+from properties.growth import THEORIES, Ask, fresh, must_be_part, must_equal, sweep
 from properties.memory import forget_when_large
 
 STEPS = 12  # of a program
 PATIENCE = 0.3  # seconds: chunks that others hold are computed by several
 WORKERS = 3
 HANGS = 240  # seconds of a step
-OUTPUTS = ("steps", "record", "metrics", "save_params", "observe", "axes", "seeds")
 KINDS = ["interrupt", "interrupt", "ENOSPC", "EIO"]
 
 
-class Program:
-    """A store, what it was asked for, and what is known of it."""
-
-    def __init__(self, seed: int, folder: Path, counts: Counter, workers: list[Worker]):
-        self.rng, self.folder, self.counts, self.workers = (
-            random.Random(seed),
-            folder,
-            counts,
-            workers,
-        )
-        self.path = folder / "0"
-        self.ask = growth.first(self.rng)
-        self.done: list[Ask] = []
-        self.lazy: list[tuple[xr.Dataset, xr.Dataset]] = []
-        self.newest: xr.Dataset | None = None
-        self.mixed = False  # computed under several versions
-        self.calm = True  # neither interrupted nor damaged, copied or shared
-        self.parts: dict[Path, int] = {}
-        self.operations = 200
+class Program(Asked):
+    """Random steps on a store."""
 
     def run(self) -> None:
         """All steps."""
@@ -93,88 +69,6 @@ class Program:
             step()
             faulthandler.cancel_dump_traceback_later()
         self.look()
-
-    # calls
-
-    def call(self, ask: Ask, nothing: bool = False) -> xr.Dataset | None:
-        """The dataset of a request, which is right; None if the request is refused.
-
-        nothing: the store has all of it.
-        """
-        if (want := fresh(ask)) is None:
-            return None
-        tell("sweep", ask)
-        before, made = self.intact(), computed[0]
-        with self.way():
-            data = self.sweep(ask)
-        must_equal(data, want, self.is_whole(ask))
-        assert self.mixed or ACCEPTED not in data.attrs
-        assert not nothing or computed[0] == made, "a finished request was computed"
-        assert not [*self.path.rglob(".tmp-*")], [*self.path.rglob(".tmp-*")]
-        for file, number in before.items():
-            assert file.stat().st_ino == number, f"{file} was overwritten"
-        self.open(data)
-        if self.rng.random() < 0.3:
-            with mock.patch.object(archive, "_IN_MEMORY", 0):
-                self.lazy.append((self.sweep(ask), want))
-        self.counts["subsets" if computed[0] == made else "growths"] += 1
-        self.ask = ask
-        self.done.append(ask)
-        return data
-
-    def sweep(self, ask: Ask) -> xr.Dataset:
-        """The dataset of a request with the store."""
-        return sweep(ask, self.path, accept_versions=self.mixed)
-
-    @contextlib.contextmanager
-    def way(self) -> Iterator[None]:
-        """Within: some number of threads, and datasets that are read lazily or not."""
-        lazy = self.rng.choice([0, 1 << 30])
-        with (
-            mock.patch.dict(os.environ, JAXTHEORY_DEVICES=str(self.rng.randint(1, 2))),
-            mock.patch.object(archive, "_IN_MEMORY", lazy),
-        ):
-            yield
-
-    def intact(self) -> dict[Path, int]:
-        """The files that must not be overwritten, by number."""
-        if not self.calm:
-            return {}
-        return {file: file.stat().st_ino for file in self.path.glob("parts/[0-9a-f]*")}
-
-    def is_whole(self, ask: Ask) -> bool:
-        """True if one rectangle is all of the store and of this request, under its own plan."""
-        found = Store(self.path).rectangles()
-        if len(found) != 1 or found[0].content["before"]:
-            return False
-        theory, config = THEORIES[ask["theory"]]
-        wanted = as_json(identity(read(theory, config, **options(ask))))
-        return all(found[0].content[name] == wanted[name] for name in OUTPUTS)
-
-    def open(self, data: xr.Dataset) -> None:
-        """The newest dataset is the one that was returned, or that of before if nothing was."""
-        try:
-            opened = jaxtheory.open_store(self.path)
-        except InputError:
-            assert self.newest is None
-            return
-        if opened.identical(data):
-            self.newest = data
-        elif self.newest is not None:
-            assert opened.identical(self.newest), (opened, data, self.newest)
-
-    def look(self) -> None:
-        """What earlier calls returned has its numbers, and so has what is finished."""
-        for data, want in self.lazy:
-            must_equal(data, want)
-        self.lazy.clear()
-        if (begun := datasets.begun(self.path)) is not None and not self.mixed:
-            view = partial_view(self.path, begun)
-            for ask in self.done[-1:]:
-                if begun["request"] == identified(ask):
-                    must_be_part(view.data, fresh(ask))
-
-    # steps
 
     def grow(self) -> None:
         """Further values, seeds, steps or outputs; then a part of that, and a run once more."""
@@ -293,7 +187,7 @@ class Program:
                 except BaseException as error:
                     found[i] = error
 
-            with self.way():
+            with self.way(locks_fail=self.rng.random() < 0.3), self.kept():
                 threads = [threading.Thread(target=go, args=(i,)) for i in range(len(asks))]
                 for thread in threads:
                     thread.start()
@@ -311,7 +205,7 @@ class Program:
 
     def damage(self) -> None:
         """Files are truncated, deleted or have a bit flipped; the next call is right."""
-        self.calm, self.newest = False, None
+        self.calm, self.damaged, self.newest = False, True, None
         self.look()
         files = [file for file in sorted(self.path.rglob("*")) if file.is_file()]
         kinds = self.rng.choice(["*", "*.part", "*.state", "*.json", "manifest.json"])
@@ -437,11 +331,6 @@ class Program:
         self.call(growth.other(self.rng, ask))
 
 
-def identified(ask: Ask) -> Any:
-    theory, config = THEORIES[ask["theory"]]
-    return as_json(identity(read(theory, config, **options(ask))))
-
-
 def harm(file: Path, rng: random.Random) -> str:
     """Truncate a file, flip one of its bits or delete it. The file of before is not changed, which
     may have further names.
@@ -457,22 +346,6 @@ def harm(file: Path, rng: random.Random) -> str:
         del data[rng.randrange(len(data)) :]
     file.write_bytes(data)
     return kind
-
-
-computed = [0]  # chunks that this process has computed
-said: list[str] = []  # what the present program did
-
-
-def tell(*words: Any) -> None:
-    said.append(" ".join(map(str, words)))
-
-
-def counted(*args: Any, **named: Any) -> Any:
-    computed[0] += 1
-    return original(*args, **named)
-
-
-original = task.run_chunk
 
 
 def attack(seed: int, counts: Counter, workers: list[Worker]) -> bool:
