@@ -318,8 +318,8 @@ def _of_function(function: types.FunctionType) -> tuple[str, list[Part]]:
         if "<" not in code.co_qualname:
             return text, []
         values = {name: _content(cell) for name, cell in cells.items()}
-        kept = readers.of_closure(module, values).values()
-        inside = [(None, x) for x in kept if not isinstance(x, contents.LOOKUPS)]
+        closed = readers.of_closure(module, values).values()
+        inside = [(None, x) for x in closed if not isinstance(x, contents.LOOKUPS)]
         return f"{text} {_offset(function)}", [*defaults, *inside]
     if classes.is_of_fields(code):
         return names.signature(code), [(None, _content(x)) for k, x in cells.items() if "dflt" in k]

@@ -25,7 +25,7 @@ from flax import nnx
 from helpers.kinds import KEPT, KINDS, Net, Property, Silent, frame, labeled, module
 
 from jaxtheory import InputError
-from jaxtheory.core.code_hash import code_hash
+from jaxtheory.core.code_hash import array_hash, code_hash
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -297,6 +297,17 @@ def test_the_order_of_storage_does_not_count():
     large = np.arange(2**20).reshape(2**9, 2**11)
     assert code_hash([large]) == code_hash([np.asfortranarray(large)])
     assert code_hash([large]) != code_hash([np.asfortranarray(large + 1)])
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i1", "U2", "g"])
+@pytest.mark.parametrize("shape", [(2100, 1099), (70, 101, 330), (16, 150000), (150000, 16)])
+def test_every_order_of_a_large_array_is_that_of_its_copy(dtype, shape):
+    array = (np.arange(np.prod(shape)) % 97).astype(dtype).reshape(shape)
+    for axes in itertools.permutations(range(array.ndim)):
+        moved = array.transpose(axes)
+        views = (moved, moved[::-1], moved[..., ::2], np.broadcast_to(moved[:1], moved.shape))
+        for view in views:
+            assert array_hash(view) == array_hash(np.array(view, order="C"))
 
 
 @pytest.mark.parametrize(
