@@ -68,7 +68,14 @@ def main() -> int:
 
 def one_round(seed: int, each: int, further: list[str]) -> int:
     """The exit code of pytest on `each` examples of every property."""
-    options = ["--hypothesis-profile=fuzz", f"--hypothesis-seed={seed}", "--timeout=0", "-q", "-x"]
+    options = [
+        "--hypothesis-profile=fuzz",
+        f"--hypothesis-seed={seed}",
+        "--timeout=0",
+        "-q",
+        "-x",
+        "--all",
+    ]
     command = [sys.executable, "-m", "pytest", str(HERE), *options, *further]
     environment = {**ENVIRONMENT, "JAXTHEORY_FUZZ_EXAMPLES": str(each)}
     return subprocess.run(command, cwd=HERE.parents[1], env=environment, check=False).returncode
