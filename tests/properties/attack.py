@@ -208,7 +208,7 @@ class Program(Asked):
         self.calm, self.damaged, self.newest = False, True, None
         self.look()
         files = [file for file in sorted(self.path.rglob("*")) if file.is_file()]
-        kinds = self.rng.choice(["*", "*.part", "*.state", "*.json", "manifest.json"])
+        kinds = self.rng.choice(["*", "*.part", "*.part", "*.state", "*.json", "manifest.json"])
         files = [file for file in files if file.match(kinds)]
         for file in self.rng.sample(files, min(len(files), self.rng.randint(1, 3))):
             text = file.read_bytes()
@@ -219,6 +219,9 @@ class Program(Asked):
                         sweep(self.ask, self.path, accept_versions=self.mixed), fresh(self.ask)
                     )
                 file.write_bytes(text)
+        if self.rng.random() < 0.6:  # else nobody reads the parts of finished datasets
+            for folder in (self.path / "data").glob("*/"):
+                shutil.rmtree(folder)
         self.counts["damages"] += 1
         self.call(self.rng.choice([self.rng.choice(self.done), growth.other(self.rng, self.ask)]))
 
