@@ -225,7 +225,8 @@ class Store:
                     os.posix_fallocate(handle.fileno(), 0, size)
                 else:
                     handle.truncate(size)
-            return np.memmap(file, dtype, "r+", shape=shape)
+                array = np.memmap(file, dtype, "r+", shape=shape)
+            return array
 
         with contextlib.ExitStack() as stack:
             with self.errors():

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 import xarray as xr
 from helpers.stores import dataset_folder, lose_dataset, parts
@@ -132,12 +133,15 @@ def test_a_full_disk_a_read_only_folder_and_a_home(tmp_path, monkeypatch):
         sweep(THEORY, Config(), store=tmp_path / "denied", **OPTIONS)
 
 
-def test_a_disk_that_fills_while_the_dataset_is_assembled(tmp_path, monkeypatch):
-    def full(*_):
+@pytest.mark.parametrize(
+    ("module", "name"), [(os, "posix_fallocate"), (np, "memmap")], ids=["file", "map"]
+)
+def test_a_disk_that_fills_while_the_dataset_is_assembled(tmp_path, monkeypatch, module, name):
+    def full(*_, **__):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with monkeypatch.context() as patched:
-        patched.setattr(os, "posix_fallocate", full)
+        patched.setattr(module, name, full)
         with pytest.raises(InputError, match="No space left on device"):
             sweep(THEORY, Config(), store=tmp_path / "run", **OPTIONS)
     assert not list((tmp_path / "run").glob(".tmp*"))
