@@ -273,7 +273,7 @@ class Program(Asked):
                 word: data[name].values.tolist()
                 for word, name in zip(self.ask["vary"], names, strict=False)
             }
-            union = {**more, "vary": vary, "seeds": data["seed"].values.tolist()}
+            union = {**self.ask, "vary": vary, "seeds": data["seed"].values.tolist()}
             if (want := fresh(union)) is not None:
                 must_equal(data, want)
                 self.path = target

@@ -139,7 +139,7 @@ class Asked:
         if (begun := datasets.begun(self.path)) is not None and not self.mixed:
             view = partial_view(self.path, begun)
             for ask in self.done[-1:]:
-                if begun["request"] == identified(ask):
+                if view.finished and begun["request"] == identified(ask):
                     must_be_part(view.data, fresh(ask))
 
 
