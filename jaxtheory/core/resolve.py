@@ -84,9 +84,9 @@ def file_of(theory: Theory) -> dict[str, str] | None:
     """Return the record of the FILE.py that defines a theory as THEORY, or None if there is none.
 
     A theory that ships, is installed, or was made in a notebook or by a script has no such file.
-    Observables and weights that a sweep added, and a problem that it fixed, do not count. The record
-    covers FILE.py alone, not the modules beside it that it imports; these count in the hash of the
-    code, see `core.code_hash`.
+    Observables and weights that a sweep added, and a problem that it fixed, do not count. The
+    record covers FILE.py alone, not the modules beside it that it imports; these count in the hash
+    of the code, see `core.code_hash`.
 
     Args:
         theory: A theory, also one in the request of a sweep.
