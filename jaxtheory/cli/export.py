@@ -46,7 +46,11 @@ def print_aside(sentence: str) -> None:
 def print_dataset(data: "xr.Dataset", store: Path) -> None:
     """Print where the dataset of a sweep is, its dimensions and variables, and diverged runs."""
     put(f"store     {store}")
-    put(f"dataset   {store / 'data.zarr'}")
+    lost = int(data["diverged_at"].isnull().sum())
+    if lost:
+        put(f"missing   {lost} of {data['diverged_at'].size} runs, which other processes compute")
+    else:
+        put(f"dataset   {store / 'data.zarr'}")
     put(f"dims      {', '.join(f'{name} {size}' for name, size in data.sizes.items())}")
     put(f"variables {', '.join(map(str, data.data_vars))}")
     diverged = int((data["diverged_at"] >= 0).sum())

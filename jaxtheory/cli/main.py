@@ -82,7 +82,7 @@ class Sweep(Machines, SweepOptions):
     log: Logs = ()
     """Log the means of the metrics at each record: as a table, for TensorBoard, or as you like."""
     accept_versions: FlagCreatePairsOff[bool] = False
-    """Resume a sweep that began under other versions of JAX or its like; the dataset records it."""
+    """Add to a store of other versions of JAX and others, or of another type of processor."""
     no_wait: FlagCreatePairsOff[bool] = False
     """End with what is done when other processes compute the rest of the store."""
 

@@ -25,7 +25,7 @@ class Merge:
     to: Annotated[Path, arg(metavar="STORE")]
     """Directory of the merged results, which must not exist or be empty."""
     accept_versions: FlagCreatePairsOff[bool] = False
-    """Merge sweeps of different versions of JAX or its like; the dataset records it."""
+    """Merge sweeps of different versions of JAX and others; the dataset records them."""
 
     def __call__(self) -> int:
         stores, to = [disk.located(store) for store in self.stores], disk.located(self.to)

@@ -117,7 +117,7 @@ def _compute(store: Store, request: Request, covering: Cover, way: Way, show: An
     while count := sum(map(len, todo)):
         held = [w.compute(chunks, meter) for w, chunks in zip(workers, todo, strict=True)]
         if not way.wait and any(held):
-            return False
+            return not any(worker.missing() for worker in workers)
         if sum(map(len, held)) < count:
             quiet_since = time.monotonic()
         quiet = time.monotonic() - quiet_since
@@ -155,7 +155,14 @@ class _Worker:
     def __init__(self, store: Store, piece: Piece, way: Way):
         assert piece.request is not None and piece.plan is not None
         keep = keeps_states(piece.request, piece.plan.buckets)
-        self.task = Task(piece.request, store, piece.rectangle, flag("jax_debug_nans"), keep)
+        self.task = Task(
+            piece.request,
+            store,
+            piece.rectangle,
+            flag("jax_debug_nans"),
+            keep,
+            accept=way.accept_versions,
+        )
         self.store, self.piece, self.execute = store, piece, way.execute
         self.chunks = piece.plan.chunks
         self.longest = 0.0  # seconds of a chunk

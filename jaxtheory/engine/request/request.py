@@ -253,8 +253,10 @@ def read_schedule(record: Any, steps: Sequence[int] | np.ndarray, name: str = "r
                 f"{name} = {brief(record)}: must be a step interval, a list of steps, or "
                 f"{{metric: steps}}"
             ) from None
-        if chosen.size == 0 or chosen.ndim > 1 or not np.all(
-            (chosen >= 0) & (chosen <= ends[-1]) & (chosen == chosen.round())
+        if (
+            chosen.size == 0
+            or chosen.ndim > 1
+            or not np.all((chosen >= 0) & (chosen <= ends[-1]) & (chosen == chosen.round()))
         ):
             raise InputError(
                 f"{name} = {brief(record)}: must have at least one step, all integers in "

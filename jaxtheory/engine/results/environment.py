@@ -1,7 +1,7 @@
 """What decides the bits of a result beside the request and the code.
 
-These are versions of software, the processor that XLA compiles for, and flags of XLA and JAX. A
-store notes them when it is begun.
+These are versions of software, the processor that XLA compiles for, and flags of XLA and JAX. Each
+part of a store notes them.
 """
 
 import functools
