@@ -11,10 +11,12 @@ from pathlib import Path
 
 import pytest
 import xarray as xr
+from helpers.stores import lose_dataset
 from helpers.strangers import strangers  # noqa: F401
 
 import jaxtheory
 from jaxtheory.cli.main import main
+from jaxtheory.engine.results.store import Store
 
 ROOT = Path(__file__).parents[2]
 REGRESSION, FIGURES = (
@@ -477,3 +479,21 @@ def test_ctrl_c_leaves_a_store_that_resumes(here: Path) -> None:
     assert again.returncode == 0, errors
     assert "store     kept" in output
     assert (here / "kept" / "data.zarr").is_dir()
+
+
+def test_without_waiting_the_runs_of_other_processes_are_missing(
+    here: Path, capsys: pytest.CaptureFixture
+) -> None:
+    words = ["sweep", REGRESSION, "--vary", "eta=0.1,0.2", "--seeds", "4", "--steps", "2"]
+    assert main([*words, "--store", "shared"]) == 0
+    lose_dataset(here / "shared")
+    store = Store(here / "shared")
+    (rectangle,) = store.rectangles()
+    store.file(rectangle, rectangle.chunks[0]).unlink()
+    capsys.readouterr()
+    with store.claim(rectangle, rectangle.chunks[0]):
+        assert main([*words, "--store", "shared", "--no-wait"]) == 0
+    printed = capsys.readouterr().out
+    assert "of 8 runs, which other processes compute" in printed and "data.zarr" not in printed
+    assert main([*words, "--store", "shared", "--no-wait"]) == 0
+    assert "dataset   shared/data.zarr" in capsys.readouterr().out
