@@ -97,7 +97,7 @@ class Program(Asked):
 
     def rerun(self, ask: Ask) -> None:
         """A run of the newest dataset once more has the same bits."""
-        if ask["stop"] or self.mixed:
+        if ask["stop"] or self.mixed or self.newest is None:
             return
         data = jaxtheory.open_store(self.path)
         dims = [str(dim) for dim in data["diverged_at"].dims]
