@@ -41,8 +41,9 @@ from jaxtheory.engine.results.store import Store
 
 # of the environment, what changes bits of results but not whether code can be sent
 _ACCEPTED = ("backend", "target", "xla_flags", "jax_flags", "variables")
-_KIND = "use workers of one kind, and run the sweep on a machine of that kind"
-_SET = "set the same flags and variables where the workers start"
+_ANY = ", or accept others with --accept-versions (accept_versions=True) and a store"
+_KIND = f"use workers of one kind, and run the sweep on a machine of that kind{_ANY}"
+_SET = f"set the same flags and variables where the workers start{_ANY}"
 _REMEDIES = {"backend": _KIND, "target": _KIND, **dict.fromkeys(_ACCEPTED[2:], _SET)}
 _USER = "jaxtheory_user_"  # prefix of the names of modules that `core.plugins` loads from files
 _received: dict[str, str] = {}  # source of each module that came with a parcel
