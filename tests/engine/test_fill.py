@@ -86,6 +86,25 @@ def test_it_grows_again_and_again(tmp_path):
     assert_equal(rebuilt, grown)
 
 
+@pytest.mark.xfail(strict=True, reason="rerun takes the first rectangle of the same records")
+def test_a_run_is_repeated_with_the_outputs_of_the_dataset(tmp_path):
+    for saved in (True, [0, 20]):
+        asked = SMALL | {"save_params": saved, "record": [0, 20]}
+        jaxtheory.sweep(THEORY, Config(), **asked, store=tmp_path / "a")
+    assert rerun(tmp_path / "a", THEORY, eta=0.1, seed=0).differs == []
+
+
+@pytest.mark.xfail(strict=True, reason="rerun compares a padded array with one that is cut")
+def test_a_run_that_was_padded_further_is_repeated(tmp_path):
+    asked = {"vary": {"K": [4, 5]}, "steps": 4, "buckets": "pad", "save_params": True}
+    config = random_walk.Config(length=13)
+    jaxtheory.sweep(random_walk, config, **asked, store=tmp_path / "a")
+    for seeds in ([0, 1], [0]):  # K = 4 alone, of which the seed 0 is there
+        asked |= {"vary": {"K": [4]}, "seeds": seeds}
+        jaxtheory.sweep(random_walk, config, **asked, store=tmp_path / "a")
+    assert rerun(tmp_path / "a", K=4, seed=0).differs == []
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_steps_of_an_optimizer_with_momentum_bit_for_bit(tmp_path, dtype):
     asked = {"seeds": 2, "record": 4, "dtype": dtype, "algorithm": "adam", "save_params": True}
