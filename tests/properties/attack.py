@@ -30,9 +30,8 @@ from jaxtheory.engine import cover, fill
 from jaxtheory.engine.execution import task
 from jaxtheory.engine.rerun import rerun
 from jaxtheory.engine.results import versions
-from jaxtheory.engine.results.store import Store
 from properties import growth, little, plants
-from properties.calls import Asked, computed, counted, identified, said, tell
+from properties.calls import Asked, computed, counted, said, tell
 from properties.crew import Fault, Worker
 from properties.growth import THEORIES, Ask, fresh, must_be_part, must_equal, sweep
 from properties.memory import forget_when_large
@@ -103,14 +102,6 @@ class Program(Asked):
         data = jaxtheory.open_store(self.path)
         dims = [str(dim) for dim in data["diverged_at"].dims]
         where = {dim: self.rng.choice(data[dim].values.tolist()) for dim in dims}
-        wanted = identified(ask)
-        like = [
-            [one.content[name] for name in ("metrics", "save_params", "observe")]
-            for one in Store(self.path).rectangles()
-            if all(one.content[name] == wanted[name] for name in ("steps", "record"))
-        ]
-        if like.count(like[0]) < len(like):
-            return  # rerun takes the first rectangle of these records, also one of other outputs
         tell("rerun", where)
         try:
             found = rerun(self.path, THEORIES[ask["theory"]][0], **where)
@@ -282,7 +273,12 @@ class Program(Asked):
                 word: data[name].values.tolist()
                 for word, name in zip(self.ask["vary"], names, strict=False)
             }
-            union = {**self.ask, "vary": vary, "seeds": data["seed"].values.tolist()}
+            union = {
+                **more,
+                "steps": int(data.attrs["steps"]),
+                "vary": vary,
+                "seeds": data["seed"].values.tolist(),
+            }
             if (want := fresh(union)) is not None:
                 must_equal(data, want)
                 self.path = target
