@@ -20,12 +20,12 @@ from jaxtheory.engine.planning.layout import lanes
 from jaxtheory.engine.records import Chunk, Part
 from jaxtheory.engine.request.request import Request, read
 from jaxtheory.engine.request.settings import numerics
-from jaxtheory.engine.results import difference
-from jaxtheory.engine.results.dataset import labels_of, title_of, untupled
+from jaxtheory.engine.results import datasets, difference
+from jaxtheory.engine.results.dataset import title_of, untupled
 from jaxtheory.engine.results.datasets import open_store
 from jaxtheory.engine.results.identity import identity
-from jaxtheory.engine.results.rectangle import Rectangle, is_same, runs_of
-from jaxtheory.engine.results.store import Store
+from jaxtheory.engine.results.rectangle import Rectangle, has_outputs, is_same, places, runs_of
+from jaxtheory.engine.results.store import Store, read_manifest
 from jaxtheory.engine.stored_run import StoredRun, select
 from jaxtheory.system import disk
 from jaxtheory.system.backend import computes
@@ -75,12 +75,13 @@ def rerun(store: str | Path, theory: Any = None, **where: Any) -> Rerun:
         >>> again.differs
         []
     """
-    folder = disk.located(store)
+    given = disk.located(store)
+    folder = given.parent if given.name == "data.zarr" else given
     data = open_store(folder)
-    run = select(data, theory, where)
-    found = Store(folder)
-    for rectangle in found.rectangles():
-        at = _place(rectangle, data, run)
+    read_manifest(folder)  # refuses a store of an earlier format
+    run, shown = select(data, theory, where), datasets.request_of(folder)["request"]
+    for rectangle in Store(folder).rectangles():
+        at = _place(rectangle, shown, run)
         if at is None:
             continue
         request = request_of(rectangle.content, run.theory)
@@ -90,44 +91,46 @@ def rerun(store: str | Path, theory: Any = None, **where: Any) -> Rerun:
                 folder, (rectangle.content["runs"], rectangle.content), (runs_of(stored), stored)
             )
         with traces.under(request.code):
-            return _again(request, rectangle, at, data, run)
+            return _repeat(request, rectangle, at, data, run)
     raise InputError(f"{folder} has no part of this run; run the same sweep again")
 
 
-def _again(
+def _repeat(
     request: Request, rectangle: Rectangle, at: dict[str, int], data: xr.Dataset, run: StoredRun
 ) -> Rerun:
     """Run a run of a rectangle again, and compare it."""
     chunk = _chunk_of(request, rectangle.content["plan"], at)
     values = _of_run(request, run_chunk(request, chunk), at)
     values = {name: value for name, value in values.items() if name in data}
-    same = [
-        name
-        for name, value in values.items()
-        if np.array_equal(value, _stored(data, name, run, value.shape), equal_nan=True)
-    ]
+    same = [name for name, value in values.items() if _equals(value, data[name].isel(run.at))]
     differs = [name for name in values if name not in same]
     return Rerun(run, values, same, differs, _python(request, run))
 
 
-def _place(rectangle: Rectangle, data: xr.Dataset, run: StoredRun) -> dict[str, int] | None:
-    """The index of a run on each dimension of a rectangle, None if its outputs are not there."""
-    content, at = rectangle.content, {}
-    other_steps = "steps" not in data.dims and content["steps"] != data.attrs["steps"]
-    if other_steps or content["record"] != data["step"].values.tolist():
+def _equals(value: np.ndarray, stored: xr.DataArray) -> bool:
+    """True if two arrays are equal; either may be padded further, with NaN."""
+    common = tuple(slice(min(n, m)) for n, m in zip(value.shape, stored.shape, strict=True))
+    if not np.array_equal(value[common], stored.values[common], equal_nan=True):
+        return False
+    return all(
+        np.isfinite(each).sum() == np.isfinite(each[common]).sum()
+        for each in (value, stored.values)
+    )
+
+
+def _place(rectangle: Rectangle, shown: Mapping[str, Any], run: StoredRun) -> dict[str, int] | None:
+    """The index of a run on each dimension of a rectangle, None if its outputs are not there.
+
+    shown: the request of the dataset in which the run was chosen.
+    """
+    at = places(rectangle.content, shown)
+    if at is None or not has_outputs(rectangle.content, shown):
         return None
-    for axis in content["axes"]:
-        name = axis["name"]
-        if name not in run.at:
-            return None
-        labels = labels_of(axis["labels"]).tolist()
-        wanted = data[name].values[run.at[name]].item()
-        if wanted not in labels:
-            return None
-        at[name] = labels.index(wanted)
-    if run.seed not in content["seeds"]:
+    dims = [*(axis["name"] for axis in shown["axes"]), "seed"]
+    indices = {dim: np.flatnonzero(each == run.at[dim]) for dim, each in zip(dims, at, strict=True)}
+    if not all(map(len, indices.values())):
         return None
-    return {**at, "seed": content["seeds"].index(run.seed)}
+    return {dim: int(index[0]) for dim, index in indices.items()}
 
 
 def request_of(content: Mapping[str, Any], theory: Theory) -> Request:
@@ -205,12 +208,6 @@ def _of_run(request: Request, part: Part, at: Mapping[str, int]) -> dict[str, np
     mine = (part.point == _point(request, at)) & (part.place == at["seed"])
     (entry,) = np.flatnonzero(mine)
     return {title_of(name): np.asarray(values[entry]) for name, values in part.values.items()}
-
-
-def _stored(data: xr.Dataset, name: str, run: StoredRun, shape: tuple[int, ...]) -> np.ndarray:
-    """The stored values of a run, cut to a shape, as those of other runs may be larger."""
-    values: np.ndarray = data[name].isel(run.at).values
-    return values[tuple(slice(n) for n in shape)]
 
 
 def _python(request: Request, run: StoredRun) -> str:

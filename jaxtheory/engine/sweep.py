@@ -104,7 +104,8 @@ def sweep(
             and None a bar in a notebook only. `jaxtheory.log` has functions that write logs.
         accept_versions: True to compute more of a store that was begun under another version of
             jax, jaxlib, numpy, scipy, optax or Python, on another backend or type of processor, or
-            with other flags of XLA, which may differ in the last bits. Accepted versions are noted in the parts and in the dataset.
+            with other flags of XLA, which may differ in the last bits. Accepted versions are noted
+            in the parts and in the dataset.
         wait: False to return what is finished when other processes compute the rest of the store;
             runs that are missing are NaN, in `diverged_at` too.
 

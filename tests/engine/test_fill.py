@@ -86,7 +86,6 @@ def test_it_grows_again_and_again(tmp_path):
     assert_equal(rebuilt, grown)
 
 
-@pytest.mark.xfail(strict=True, reason="rerun takes the first rectangle of the same records")
 def test_a_run_is_repeated_with_the_outputs_of_the_dataset(tmp_path):
     for saved in (True, [0, 20]):
         asked = SMALL | {"save_params": saved, "record": [0, 20]}
@@ -94,7 +93,6 @@ def test_a_run_is_repeated_with_the_outputs_of_the_dataset(tmp_path):
     assert rerun(tmp_path / "a", THEORY, eta=0.1, seed=0).differs == []
 
 
-@pytest.mark.xfail(strict=True, reason="rerun compares a padded array with one that is cut")
 def test_a_run_that_was_padded_further_is_repeated(tmp_path):
     asked = {"vary": {"K": [4, 5]}, "steps": 4, "buckets": "pad", "save_params": True}
     config = random_walk.Config(length=13)
