@@ -84,7 +84,7 @@ def other(rng: random.Random, ask: Ask) -> Ask:
     ask = json.loads(json.dumps(ask))
     seeds = seeds_of(ask)
     for _ in range(rng.choice([1, 1, 2, 3])):
-        what = rng.choice(["values", "values", "values", "seeds", "steps", "outputs"])
+        what = rng.choice(["values", "values", "seeds", "steps", "steps", "outputs"])
         if what == "values" and ask["vary"]:
             word = rng.choice(list(ask["vary"]))
             ask["vary"][word] = changed(rng, ask["vary"][word], AXES[ask["theory"]][word])
