@@ -108,10 +108,7 @@ class Program(Asked):
         except InputError as error:
             assert "observe=" in str(error), error
             return
-        for name in found.differs:  # it may be padded further
-            stored = data.sel(where)[name].values
-            cut = found.values[name][tuple(map(slice, stored.shape))]
-            assert np.array_equal(cut, stored, equal_nan=True), (name, where, cut, stored)
+        assert not found.differs, (found.differs, where)
         self.counts["reruns"] += 1
 
     def again(self) -> None:
