@@ -11,6 +11,7 @@ import numpy as np
 
 from jaxtheory.core import traces
 from jaxtheory.core.config import Config
+from jaxtheory.core.errors import InputError, brief
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.compute.training import train_chunk
 from jaxtheory.engine.planning.lay_out import Plan, plan_request, priced
@@ -107,6 +108,8 @@ def plan(
         observe=observe,
         dims=dims,
     )
+    if not isinstance(compile, bool):
+        raise InputError(f"compile = {brief(compile)}: must be True or False")
     with traces.under(request.code):
         unpriced = plan_request(request)
         estimated = priced(request, unpriced.buckets)

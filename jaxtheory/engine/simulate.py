@@ -12,7 +12,7 @@ import numpy as np
 
 from jaxtheory.core import traces
 from jaxtheory.core.config import Config, canonical
-from jaxtheory.core.errors import InputError
+from jaxtheory.core.errors import InputError, tried
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.compute.training import draw_problem, train_chunk
 from jaxtheory.engine.planning.layout import group, lanes
@@ -94,7 +94,7 @@ def simulate(
     if draws.integer(key) is not None or not hasattr(key, "dtype"):
         raise InputError("key must be one JAX key, for instance jaxtheory.run_key(0, seed)")
     if start is not None and not isinstance(start, Run):
-        start = jax.tree.map(lambda x: np.asarray(x)[None], start)
+        start = tried("start", jax.tree.map, lambda x: np.asarray(x)[None], start)
     if resume is not None and start is not None:
         raise InputError("resume and start: pass one of the two; a resumed run goes on where it is")
     if resume is not None and not isinstance(resume, Run):

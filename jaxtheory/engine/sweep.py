@@ -10,6 +10,7 @@ import xarray as xr
 
 from jaxtheory.core import traces
 from jaxtheory.core.config import Config
+from jaxtheory.core.errors import InputError, brief
 from jaxtheory.core.plain import as_json
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.execution.bar import Listener, listener
@@ -147,6 +148,10 @@ def sweep(
         observe=observe,
         dims=dims,
     )
+    if not callable(execute):
+        raise InputError(
+            f"execute = {brief(execute)}: must be an executor, as jaxtheory.cluster.on(client)"
+        )
     with traces.under(request.code):
         identified = identity(request)  # fails, if at all, before anything is trained
         described = describe(request, identified["code"])

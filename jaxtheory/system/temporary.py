@@ -40,8 +40,10 @@ def owned(parent: Path) -> Iterator[Path]:
     try:
         yield folder
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        os.close(lock)
+        try:
+            shutil.rmtree(folder, ignore_errors=True)
+        finally:  # also where that is interrupted
+            os.close(lock)
 
 
 def tidy(parent: Path) -> None:

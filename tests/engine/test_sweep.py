@@ -87,3 +87,19 @@ def test_the_keywords_of_a_sweep_are_written_once_more_where_it_is_planned_and_r
             assert of[verb][name].kind == of[sweep][name].kind, name
             if name != "theory":  # what `read` is given is anything
                 assert of[verb][name].annotation == of[sweep][name].annotation, name
+
+
+@pytest.mark.parametrize(
+    ("verb", "wrong"),
+    [
+        (sweep, {"execute": 3}),
+        (sweep, {"progress": "bar"}),
+        (sweep, {"progress": 10**5000}),
+        (plan, {"compile": np.ones(2)}),
+    ],
+)
+def test_what_is_no_executor_or_no_choice_is_refused_in_one_line(verb, wrong):
+    (name,) = wrong
+    with pytest.raises(InputError, match=f"^{name} = ") as error:
+        verb(THEORY, Config(), steps=1, **wrong)
+    assert "\n" not in str(error.value)

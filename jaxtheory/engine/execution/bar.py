@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from jaxtheory.core.errors import InputError
+from jaxtheory.core.errors import InputError, brief
 from jaxtheory.engine.execution.progress import Progress
 
 Listener = Callable[[Progress], Any] | bool | None  # what `progress=` takes
@@ -30,8 +30,8 @@ def listener(progress: Listener, title: str) -> Callable[[Progress], Any] | None
         return progress
     if not (progress is None or isinstance(progress, bool)):
         raise InputError(
-            f"progress = {progress!r}: must be a function, True for a bar, False for nothing, or "
-            "None for a bar in a notebook only"
+            f"progress = {brief(progress)}: must be a function, True for a bar, False for nothing, "
+            "or None for a bar in a notebook only"
         )
     return _bar(title) if progress or (progress is None and in_notebook()) else None
 
