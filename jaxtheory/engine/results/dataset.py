@@ -131,7 +131,7 @@ def assemble(
     for name, array in whole.items():
         if partial and name in _ENDS:
             array = np.where(seen, array.astype(float), np.nan)
-        title, dims = _title_and_dims(grid, described, name, array.ndim - 1)
+        title, dims = title_and_dims(grid, described, name, array.ndim - 1)
         variables[title] = (dims, array.reshape(shape + array.shape[1:]))
     lengths = {
         dim: n
@@ -162,10 +162,10 @@ def _room_for(
     return room
 
 
-def _title_and_dims(
+def title_and_dims(
     grid: Grid, described: Described, name: str, ndim: int
 ) -> tuple[str, tuple[str, ...]]:
-    """Name and dimensions of the variable whose values have `ndim` axes after point and seed."""
+    """Return name and dimensions of a variable with `ndim` axes after point and seed."""
     kind, _, word = name.rpartition("/")
     metric = word.partition(":")[0]
     stepped = ("step",) if kind in ("metric", "predicted") else ()

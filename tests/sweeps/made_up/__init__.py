@@ -4,7 +4,6 @@ fail.
 
 import functools
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import jax
@@ -16,7 +15,7 @@ from jaxtheory.engine import plan as planning
 from jaxtheory.engine.boundary import read_boundary
 from jaxtheory.engine.compute.part import own_shapes
 from jaxtheory.engine.request.request import read, read_schedule
-from jaxtheory.engine.results.dataset import _title_and_dims
+from jaxtheory.engine.results.dataset import describe, grid_of, title_and_dims
 
 
 class Case(NamedTuple):
@@ -116,13 +115,13 @@ def measured(name: str) -> xr.Dataset:
     config, options = jaxtheory.claims.arguments(figure, quick=True)
     request = read(figure.theory, config, **options)
     algorithm = plan(name, quick=True).buckets[0].algorithm
-    chunk: Any = SimpleNamespace(bucket=SimpleNamespace(algorithm=algorithm))
+    described = describe(request, {"problem": ""})
     found = {"diverged_at": xr.full_like(blank.one.isel(step=0, drop=True), -1, dtype=int)}
     with jax.numpy_dtype_promotion("standard"):
-        shapes = own_shapes(request, chunk.bucket.algorithm, 0)
+        shapes = own_shapes(request, algorithm, 0)
     for word, shape in shapes.items():
         stepped = word.partition("/")[0] in ("metric", "predicted")
-        title, dims = _title_and_dims(request, word, len(shape) + stepped)
+        title, dims = title_and_dims(grid_of(request), described, word, len(shape) + stepped)
         own_dims = dims[len(dims) - len(shape) :]
         inner = {dim: blank.sizes.get(dim, n) for dim, n in zip(own_dims, shape, strict=True)}
         falling = 0.9 / (1 + sum(np.indices(tuple(inner.values()))) / 4 if inner else 1)
