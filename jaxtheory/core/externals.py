@@ -1,4 +1,4 @@
-"""What a theory's functions read from outside of their code: files, the environment and clocks.
+"""Reads of a theory's functions outside of their code: files, the environment and clocks.
 
 What is read when a function is traced stays in the program, and the hash of the code does not
 contain it. So a sweep would go on with it, and a store would serve it, after a file has changed. A
@@ -78,7 +78,7 @@ class Binding(NamedTuple):
 
 
 class Read(NamedTuple):
-    """What a function reads from outside (a file, the environment, a clock), and by which name."""
+    """A read of a function from outside (a file, the environment, a clock), by its name."""
 
     what: str
     name: str

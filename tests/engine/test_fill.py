@@ -42,7 +42,7 @@ def assert_equal(one: xr.Dataset, other: xr.Dataset) -> None:
 
 @pytest.fixture
 def computed(monkeypatch):
-    """What is computed: for each chunk the first and last step, and the number of seeds."""
+    """A list of the chunks that are computed: first and last step, and number of seeds."""
     made, original = [], task.run_chunk
 
     def counted(request, chunk, tell, resumed, keep):

@@ -1,4 +1,4 @@
-"""What lies in a store, and how it is lost."""
+"""The files of a store, and how datasets are lost."""
 
 import shutil
 from pathlib import Path

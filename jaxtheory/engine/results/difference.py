@@ -1,4 +1,4 @@
-"""What differs between the runs of a store and those of a request, in one line."""
+"""The first difference between the runs of a store and those of a request, in one line."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What decides the bits of a result beside the request and the code.
+"""The environment that decides the bits of a result, beside the request and the code.
 
 These are versions of software, the processor that XLA compiles for, and flags of XLA and JAX. Each
 part of a store notes them.

@@ -1,4 +1,4 @@
-"""What differs between a store and a request is one line with one thing in it."""
+"""A difference between a store and a request is one line with one thing in it."""
 
 import pytest
 
