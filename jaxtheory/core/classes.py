@@ -25,7 +25,7 @@ _NOT_OWN = {
 def read(kind: type) -> list[Pair]:
     """Return the bases of a class, its annotations and its entries."""
     members = vars(kind).get("_member_map_", {}) if isinstance(kind, enum.EnumMeta) else {}
-    kept = {
+    entries_read = {
         name: value
         for name, value in vars(kind).items()
         if name not in _NOT_OWN and name not in members and not _is_generated(kind, name, value)
@@ -35,7 +35,7 @@ def read(kind: type) -> list[Pair]:
         inside.append((None, type(kind)))
     if annotations := _annotations(kind):
         inside.append((None, annotations))
-    for name, value in kept.items():
+    for name, value in entries_read.items():
         inside += ((None, name), (name, value))
     return inside
 
@@ -82,6 +82,8 @@ def _is_generated(kind: type, name: str, value: Any) -> bool:
         of_library = home in ("dataclasses", "reprlib") and name in ("__repr__", "__replace__")
         return of_library or is_of_fields(code)
     if "_fields" in vars(kind) and issubclass(kind, tuple):
-        made = code.co_filename.startswith("<string") and str(home).startswith("namedtuple_")
-        return made or home == "collections"
+        is_namedtuple = code.co_filename.startswith("<string") and str(home).startswith(
+            "namedtuple_"
+        )
+        return is_namedtuple or home == "collections"
     return False

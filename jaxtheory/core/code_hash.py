@@ -150,16 +150,18 @@ def _digest(root: Any, route: Route, sets: frozenset[int]) -> str:
 
 
 def _plain(thing: Any) -> str:
-    text = hashlib.sha256(thing).hexdigest() if isinstance(thing, bytes) else _written(thing)
+    text = hashlib.sha256(thing).hexdigest() if isinstance(thing, bytes) else _text_of_value(thing)
     return f"{type(thing).__name__} {text}"
 
 
-def _written(thing: Any) -> str:
+def _text_of_value(thing: Any) -> str:
     """Return the repr of numbers. Python does not write integers of thousands of digits."""
     try:
         return repr(thing)
     except ValueError:
-        return f"{list(map(_written, thing))}" if isinstance(thing, tuple | list) else hex(thing)
+        return (
+            f"{list(map(_text_of_value, thing))}" if isinstance(thing, tuple | list) else hex(thing)
+        )
 
 
 def _is_value(thing: Any) -> bool:
@@ -261,7 +263,7 @@ def _parts(thing: Any) -> tuple[str, list[Part]]:
     if kind is dict:
         return f"dict {len(thing)}", [(None, x) for pair in thing.items() for x in pair]
     if (kind is list or kind is tuple) and _NUMBERS.issuperset(map(type, thing)):
-        return f"{kind.__name__} of numbers {_written(thing)}", []
+        return f"{kind.__name__} of numbers {_text_of_value(thing)}", []
     if kind is list or kind is tuple:
         return f"{kind.__name__} {len(thing)}", [(None, x) for x in thing]
     if kind is types.CodeType:
@@ -295,11 +297,13 @@ def _of_module(module: types.ModuleType) -> tuple[str, list[Part]]:
     name = module.__name__
     if libraries.is_library(name) or name == "jaxtheory":
         return f"library {name}", []
-    kept = {k: v for k, v in vars(module).items() if not (k.startswith("__") and k.endswith("__"))}
+    attributes_read = {
+        k: v for k, v in vars(module).items() if not (k.startswith("__") and k.endswith("__"))
+    }
     inside = list[Part]()
-    for key, value in kept.items():
+    for key, value in attributes_read.items():
         inside += ((None, key), (("global", key, name), value))
-    return f"module {len(kept)}", inside
+    return f"module {len(attributes_read)}", inside
 
 
 def _of_function(function: types.FunctionType) -> tuple[str, list[Part]]:
@@ -312,7 +316,7 @@ def _of_function(function: types.FunctionType) -> tuple[str, list[Part]]:
     defaults: list[Part] = [(None, function.__defaults__), (None, options)]
     cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
     by = function.__qualname__.replace(".<locals>", "")
-    held = {name: ("closure variable", name, by) for name in cells}
+    variables_of_cells = {name: ("closure variable", name, by) for name in cells}
     if libraries.is_outside(module):
         text = f"library {module} {code.co_qualname}"
         if "<" not in code.co_qualname:
@@ -324,14 +328,18 @@ def _of_function(function: types.FunctionType) -> tuple[str, list[Part]]:
     if classes.is_of_fields(code):
         return names.signature(code), [(None, _content(x)) for k, x in cells.items() if "dflt" in k]
     own = source.of_function(code, function.__globals__)
-    taken = code.co_freevars if own is None else own.free
-    kept = {k: v for k, v in vars(function).items() if k not in contents.DESCRIBED}
+    free_names = code.co_freevars if own is None else own.free
+    attributes_read = {k: v for k, v in vars(function).items() if k not in contents.DESCRIBED}
     return "function", [
         (None, code if own is None else own.normal),
         *defaults,
-        (None, kept.pop("__wrapped__", None)),
-        *(x for k, v in sorted(kept.items()) for x in ((None, k), (("attribute", k, by), v))),
-        *((held[name], _content(cells[name])) for name in taken),
+        (None, attributes_read.pop("__wrapped__", None)),
+        *(
+            x
+            for k, v in sorted(attributes_read.items())
+            for x in ((None, k), (("attribute", k, by), v))
+        ),
+        *((variables_of_cells[name], _content(cells[name])) for name in free_names),
         *_globals(function),
     ]
 

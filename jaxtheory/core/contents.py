@@ -178,30 +178,30 @@ def read(thing: Any) -> tuple[str, list[Pair]]:
     reader, replaced = readers.reader(kind)
     values = {} if reader is None else reader(thing)
     parts: list[Pair] = [(None, kind), *values.items()]
-    held = [] if reader is not None else _of_c(thing)
-    parts += ((None, x) for x in held)
+    c_parts = [] if reader is not None else _of_c(thing)
+    parts += ((None, x) for x in c_parts)
     attributes = {k: v for k, v in _attributes(thing).items() if k not in replaced}
     for name, value in sorted(attributes.items(), key=lambda item: str(item[0])):
         if own or value is not _GLOBAL:
             parts += ((None, name), (str(name), value))
-    return f"object {len(values)} {len(held)} {len(attributes)}", parts
+    return f"object {len(values)} {len(c_parts)} {len(attributes)}", parts
 
 
 def _attributes(thing: Any) -> dict[Any, Any]:
     """Return the attributes of an object itself, without those that it fills in when it is used."""
     kind: Any = type(thing)
     slots, place, filled, _ = _layout(kind)
-    kept = dict[Any, Any]()
+    visible = dict[Any, Any]()
     for name, slot in slots:
         with contextlib.suppress(AttributeError):  # it has no value yet
-            kept[name] = slot.__get__(thing)
+            visible[name] = slot.__get__(thing)
     own = {} if place is None else place.__get__(thing) or {}
-    kept.update({k: v for k, v in own.items() if k not in filled and k not in DESCRIBED})
+    visible.update({k: v for k, v in own.items() if k not in filled and k not in DESCRIBED})
     if dataclasses.is_dataclass(thing):
         for field in dataclasses.fields(thing):
-            if field.name not in kept and field.name not in filled:
-                kept[field.name] = getattr(thing, field.name, None)
-    return kept
+            if field.name not in visible and field.name not in filled:
+                visible[field.name] = getattr(thing, field.name, None)
+    return visible
 
 
 @functools.lru_cache(maxsize=4096)

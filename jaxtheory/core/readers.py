@@ -42,7 +42,7 @@ def _of_field(field: dataclasses.Field) -> dict[str, Any]:
     of_config = "symbol" in field.metadata
     metadata = {k: v for k, v in field.metadata.items() if k != "meaning" or not of_config}
     slots = ("name", "default", "default_factory", "init", "repr", "hash", "compare", "kw_only")
-    kind = str(field._field_type)  # type: ignore[attr-defined]
+    kind = str(getattr(field, "_field_type", ""))
     return {"kind": kind, "metadata": metadata, **{x: getattr(field, x) for x in slots}}
 
 
@@ -69,8 +69,8 @@ def _of_variable(variable: Any) -> dict[str, Any]:
 
 def _indexes(thing: Any) -> dict[Any, Any]:
     """Return the indexes of an xarray object that are of other classes than its own."""
-    kept = {str(k): v for k, v in thing.xindexes.items()}
-    return {k: v for k, v in kept.items() if not type(v).__module__.startswith("xarray.")}
+    indexes = {str(k): v for k, v in thing.xindexes.items()}
+    return {k: v for k, v in indexes.items() if not type(v).__module__.startswith("xarray.")}
 
 
 def _of_context(variable: Any) -> dict[str, Any]:

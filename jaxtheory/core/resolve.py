@@ -150,7 +150,7 @@ def recorded_theory(name: str, record: Any = None) -> Theory:
         record: What `file_of` returned, or None for a theory that ships or is installed.
 
     Raises:
-        InputError: There is no such theory or no such file, or its contents differ from the record.
+        InputError: The theory or its file is missing, or its contents differ from the record.
     """
     remedy = "pass the theory as theory= in Python, or --theory FILE.py on the command line"
     if record is None:

@@ -3,7 +3,7 @@
 JAX keeps the trace of a function under the function object. If a global that the function reads is
 bound anew, or a function that it calls is defined anew, JAX goes on with the old trace; so it does
 for the body of a scan and for a helper under `jit`, even within a new program. Here a hash of the
-code is part of what JAX keeps a trace under. It changes no program, and is no part of the key of
+code is part of what JAX keeps a trace under. It changes no program, and does not enter the key of
 the persistent compilation cache.
 """
 

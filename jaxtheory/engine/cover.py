@@ -147,8 +147,8 @@ def _computable(rectangle: Rectangle, at: list[np.ndarray], request: Request) ->
         return piece
     part = restrict(request, at)
     content = rectangle.content
-    own = content_of(as_json(identity(part)), content["plan"], content["before"])
-    if Rectangle(0, {**own, "environment": {}}).mark != rectangle.mark:
+    description = content_of(as_json(identity(part)), content["plan"], content["before"])
+    if Rectangle(0, {**description, "environment": {}}).mark != rectangle.mark:
         return piece  # it has further outputs
     try:
         plan = plan_request(part).following(content["plan"])

@@ -98,8 +98,8 @@ def fill(
 
 def _is_complete(store: Store, covering: Cover) -> bool:
     """True if nothing has to be computed."""
-    whole = bool((covering.owner >= 0).all())
-    return whole and all(is_finished(store, piece) for piece in covering.pieces)
+    is_covered = bool((covering.owner >= 0).all())
+    return is_covered and all(is_finished(store, piece) for piece in covering.pieces)
 
 
 def _compute(store: Store, request: Request, covering: Cover, way: Way, show: Any) -> bool:
@@ -115,10 +115,10 @@ def _compute(store: Store, request: Request, covering: Cover, way: Way, show: An
     meter = Meter(show, request.points.total, every, [chunk for each in todo for chunk in each])
     quiet_since, silent = time.monotonic(), True
     while count := sum(map(len, todo)):
-        held = [w.compute(chunks, meter) for w, chunks in zip(workers, todo, strict=True)]
-        if not way.wait and any(held):
+        refused = [w.compute(chunks, meter) for w, chunks in zip(workers, todo, strict=True)]
+        if not way.wait and any(refused):
             return not any(worker.missing() for worker in workers)
-        if sum(map(len, held)) < count:
+        if sum(map(len, refused)) < count:
             quiet_since = time.monotonic()
         quiet = time.monotonic() - quiet_since
         if silent and quiet > _NOTICE:
@@ -126,13 +126,15 @@ def _compute(store: Store, request: Request, covering: Cover, way: Way, show: An
             those = f"{count} chunk{'s' * (count != 1)}"
             notice(f"store {store.path}: waiting for {those} that other processes compute")
         if quiet > _patience(max(worker.longest for worker in workers)):
-            worker, chunks = next((w, each) for w, each in zip(workers, held, strict=True) if each)
+            worker, chunks = next(
+                (w, each) for w, each in zip(workers, refused, strict=True) if each
+            )
             worker.compute(chunks[:1], meter, claim=False)
             quiet_since = time.monotonic()
-        elif any(held):
+        elif any(refused):
             time.sleep(_PAUSE)
         todo = [worker.missing() for worker in workers]
-        for chunks, rest in zip(held, todo, strict=True):
+        for chunks, rest in zip(refused, todo, strict=True):
             names = {chunk.name for chunk in rest}
             for chunk in chunks:
                 if chunk.name not in names:  # another process has published it
@@ -173,11 +175,11 @@ class _Worker:
 
     def compute(self, chunks: list[Chunk], meter: Meter, claim: bool = True) -> list[Chunk]:
         """Compute what can be claimed of some chunks, and return the others."""
-        held, begun = list[Chunk](), time.monotonic()
+        refused, begun = list[Chunk](), time.monotonic()
         task = dataclasses.replace(self.task, claim=claim)
         for chunk, published in self.execute(task, chunks, meter.report) if chunks else ():
             if not published:
-                held.append(chunk)
+                refused.append(chunk)
                 continue
             self.longest = max(self.longest, time.monotonic() - begun)
             begun = time.monotonic()
@@ -187,7 +189,7 @@ class _Worker:
                     "a directory that this machine and all workers share"
                 )
             meter.finished(chunk)
-        return held
+        return refused
 
 
 class _Assembly(NamedTuple):

@@ -132,7 +132,7 @@ class Asked:
             assert opened.identical(self.newest), (opened, data, self.newest)
 
     def look(self) -> None:
-        """What earlier calls returned has its numbers, and so has what is finished."""
+        """Datasets of earlier calls, and those that are finished, keep their numbers."""
         for data, want in self.lazy:
             must_equal(data, want)
         self.lazy.clear()

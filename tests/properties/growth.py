@@ -1,6 +1,6 @@
 """Random requests for one store, and what they must give: a sweep in memory, or its refusal.
 
-A request is plain data, so that another process can be told of it.
+A request is plain data, so that it can be sent to another process.
 """
 
 import json

@@ -50,7 +50,7 @@ def _name(right: Any) -> Any:
 
 
 def _overwrites(_right: Any) -> Any:
-    """What is published is overwritten."""
+    """Published files are overwritten."""
 
     def publish(file: Path, data: bytes, _intact: Any = None) -> None:
         with store.beside(file) as temporary:

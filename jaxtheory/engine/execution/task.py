@@ -4,8 +4,6 @@ import dataclasses
 import functools
 from collections.abc import Callable
 
-import numpy as np
-
 from jaxtheory.core.errors import InputError
 from jaxtheory.engine.compute.part import diverged_entries
 from jaxtheory.engine.execution.local import Computed, Tell, run_chunk, silent
@@ -103,9 +101,3 @@ class Task:
         if other is None:
             return None
         return Before(self.store, other, self.request, self.rectangle.content)
-
-
-def part_of(arrays: dict[str, np.ndarray]) -> Part:
-    """Return the part that was written as these arrays."""
-    values = {name: array for name, array in arrays.items() if name not in ("point", "place")}
-    return Part(arrays["point"], arrays["place"], values)

@@ -33,7 +33,7 @@ def believe(theory: Theory) -> None:
 def trust(theory: Theory) -> None:
     """Note for later processes that the results of a theory do not depend on padding.
 
-    There is no note on a theory whose code has no hash.
+    A theory whose code cannot be hashed is never noted.
     """
     try:
         digest = _digest_of(theory)

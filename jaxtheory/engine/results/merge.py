@@ -40,11 +40,11 @@ class _Source(NamedTuple):
         """The versions under which the runs of the store were computed."""
         if self.store is None:
             return []
-        found = list[versions.Versions]()
+        environments_of_parts = list[versions.Versions]()
         for rectangle in self.store.rectangles():
             notes = (self.store.note(rectangle, chunk) for chunk in rectangle.chunks)
-            found += [note for note in notes if note]
-        return found
+            environments_of_parts += [note for note in notes if note]
+        return environments_of_parts
 
 
 def merge(

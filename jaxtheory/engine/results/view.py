@@ -64,10 +64,10 @@ def parts_of(
     """
     inner = rectangle.shape[:-1]
     for chunk in rectangle.chunks:
-        found = store.read(rectangle, chunk)
-        if found is None:
+        packed_part = store.read(rectangle, chunk)
+        if packed_part is None:
             continue
-        arrays = found.arrays
+        arrays = packed_part.arrays
         old = np.unravel_index(arrays["point"], inner) if inner else ()
         new = [each[k] for each, k in zip(at, old, strict=False)]
         seed = at[-1][arrays["place"]]
