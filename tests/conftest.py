@@ -22,9 +22,12 @@ import helpers.slow
 import helpers.typechecks
 from jaxtyping import install_import_hook
 
+# shape annotations are executed; of core only where there are some, as hashes make 10^6 calls
+TYPED = ["arrays", "extended", "from_optax", "shapes", "theory"]
 install_import_hook(
-    ["jaxtheory.core", "jaxtheory.ops", "jaxtheory.theories"], "helpers.typechecks.checked"
-)  # shape annotations are executed
+    [*(f"jaxtheory.core.{name}" for name in TYPED), "jaxtheory.ops", "jaxtheory.theories"],
+    "helpers.typechecks.checked",
+)
 
 # isort: split
 import contextlib

@@ -16,6 +16,7 @@ from jaxtheory.core.code_hash import code_hash
 from jaxtheory.core.errors import InputError
 from jaxtheory.core.plain import as_json
 from jaxtheory.engine.results.identity import fingerprint
+from jaxtheory.engine.sweep import sweep
 from jaxtheory.ops import draws
 from jaxtheory.system.disk import located
 
@@ -27,8 +28,8 @@ class FigureResult(NamedTuple):
         figure: the figure that was run.
         dataset: its dataset, which `figure.draw` takes.
         verdicts: for each claim its verdict, or the reason why it was not tested.
-        stores: the directories where the dataset was stored, one for each look at the claims; empty
-            if it was kept in memory.
+        stores: the directories where the dataset was stored: one, for boundaries one for each look
+            at the claims; empty if it was kept in memory.
 
     Example:
         >>> from jaxtheory import claims
@@ -72,9 +73,10 @@ def run_figure(
         quick: True for the quick form.
         max_seeds: the number of seeds up to which a figure with undecided claims is extended; None
             for the figure's own number alone.
-        store: directory in which the sweep is stored and resumed; None keeps it in memory. Further
-            seeds are stored beside it. Each experiment has its own directory inside, named by a
-            hash of its code and arguments, so that an edited experiment starts anew.
+        store: directory in which the sweep is stored and resumed; None keeps it in memory. The
+            boundaries of further seeds are stored beside it. Each experiment has its own directory
+            inside, named by a hash of its code and arguments, so that an edited experiment starts
+            anew.
         progress: a function that is called as the run advances, as for `jaxtheory.sweep`.
         accept_versions: as for `jaxtheory.sweep`.
 
@@ -110,9 +112,12 @@ def run_figure(
     parts: list[xr.Dataset] = []
     stores: tuple[Path, ...] = ()
     verdicts: list[Judged] = []
+    grows = figure.experiment is not None or (store is not None and figure.verb is sweep)
+    asked: list[int] = []
     for look, new in enumerate(_batches(seeds, max_seeds), start=1):
-        dataset, place = _part(figure, key, quick, new, store, options)
-        parts, stores = ([dataset] if figure.experiment else [*parts, dataset]), stores + place
+        asked = [*asked, *new] if grows else new
+        dataset, place = _part(figure, key, quick, asked, store, options)
+        parts, stores = ([dataset] if grows else [*parts, dataset]), stores + place
         dataset = _joined(parts)
         later = judge(figure.claims, dataset, error=ERROR / 2**look)
         pairs = zip(verdicts or later, later, strict=True)
@@ -153,7 +158,7 @@ def _part(
         place = None if store is None else located(store)
         if seeds != own:
             asked["seeds"] = seeds
-            if place is not None:
+            if place is not None and figure.verb is not sweep:
                 place = place.with_name(f"{place.name}-seeds-{seeds[0]}-{seeds[-1]}")
         dataset = figure.verb(figure.theory, config, key=key, store=place, **options, **asked)
         return dataset, () if place is None else (place,)

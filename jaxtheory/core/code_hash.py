@@ -91,9 +91,6 @@ _READ_LOCALS = {
 }
 _READ_NAMES = {"__name__", "__qualname__", "co_name", "co_qualname"}
 
-# by which beartype samples entries of the arguments that it checks
-_CHECKS = {"__beartype_getrandbits"}
-
 Label = tuple[str, str, str] | None  # kind, name and owner of a variable, such as an attribute
 Route = tuple[Label, Any] | None  # a variable, and the route to the object that holds it
 Part = tuple[Label, Any]  # an object, and the variable that holds it if there is one
@@ -115,6 +112,7 @@ def _digest(root: Any, route: Route, sets: frozenset[int]) -> str:
     waiting: list[tuple[Any, Route]] = [(root, route)]
     while waiting:
         thing, route = waiting.pop()
+        thing = _unchecked(thing)
         kind = type(thing)
         if kind in contents.PLAIN:
             total.update(f"{_plain(thing)}\0".encode())
@@ -220,6 +218,18 @@ def _read(thing: Any, route: Route) -> tuple[str, list[Part]]:
     raise InputError(f"{where} is or holds a {name}, {reason}, so the code has no hash; {remedy}")
 
 
+def _unchecked(thing: Any) -> Any:
+    """Return a function without the checks of its annotations, which change no number.
+
+    These are the wrappers of jaxtyping and of beartype, which differ between processes.
+    """
+    while isinstance(thing, types.FunctionType) and "__wrapped__" in vars(thing):
+        if _module(thing) != "jaxtyping._decorator" and "__beartype_wrapper" not in vars(thing):
+            break
+        thing = vars(thing)["__wrapped__"]
+    return thing
+
+
 def functions(root: Any) -> list[types.FunctionType]:
     """Return the functions that a function or a structure refers to, itself included.
 
@@ -228,7 +238,7 @@ def functions(root: Any) -> list[types.FunctionType]:
     seen, users = dict[int, Any](), list[types.FunctionType]()
     waiting = [root]
     while waiting:
-        thing = waiting.pop()
+        thing = _unchecked(waiting.pop())
         if type(thing) is str or type(thing) in contents.PLAIN or id(thing) in seen:
             continue
         inside = list[Any]()
@@ -312,8 +322,7 @@ def _of_function(function: types.FunctionType) -> tuple[str, list[Part]]:
     Of a function that a library made, only its closure and its defaults count beside its address.
     """
     code, module = function.__code__, _module(function)
-    options = {k: v for k, v in (function.__kwdefaults__ or {}).items() if k not in _CHECKS}
-    defaults: list[Part] = [(None, function.__defaults__), (None, options)]
+    defaults: list[Part] = [(None, function.__defaults__), (None, function.__kwdefaults__ or {})]
     cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
     by = function.__qualname__.replace(".<locals>", "")
     variables_of_cells = {name: ("closure variable", name, by) for name in cells}

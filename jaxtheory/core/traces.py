@@ -8,6 +8,7 @@ the persistent compilation cache.
 """
 
 import functools
+import threading
 import uuid
 from contextlib import AbstractContextManager
 from typing import Any
@@ -20,6 +21,7 @@ from jaxtheory.core.errors import InputError
 _KEPT = 64  # hashes of parts of a theory; each keeps functions alive
 
 _code = jax.make_user_context("")
+_hashing = threading.RLock()  # threads that ask for the same hash wait for the first one
 
 
 def present() -> str:
@@ -49,7 +51,10 @@ def digest(parts: tuple[Any, ...]) -> str:
 
     The hash of all the code determines those of its parts, which are therefore computed once.
     """
-    return _part(present(), parts) if present() else code_of(parts)
+    if not present():
+        return code_of(parts)
+    with _hashing:
+        return _part(present(), parts)
 
 
 @functools.lru_cache(_KEPT)

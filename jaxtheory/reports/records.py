@@ -53,17 +53,15 @@ def keep_drawing(
     ignored settings of matplotlib.
     """
     before = _before(image.with_suffix(".json"))
-    sums = [store / "data.sum" for store in result.stores]  # experiments have none
-    mark = ""
-    if sums and all(file.is_file() for file in sums):
-        steps = plot.diverged, plot.threshold, plot.add_caption, plot.numbers, title_of, as_csv
-        code = code_hash((result.figure.draw, *steps))
-        numbers = [file.read_text(encoding="utf-8") for file in sums]
-        panels = {claim.id: claim.panel for claim in result.figure.claims}
-        origin = code, version("matplotlib"), numbers, panels, _told(result)
-        mark = fingerprint(as_json({"made": origin}))
+    steps = plot.diverged, plot.threshold, plot.add_caption, plot.numbers, title_of, as_csv
+    code = code_hash((result.figure.draw, *steps))
+    data = {str(name): x for name, x in result.dataset.variables.items()}
+    numbers = code_hash((sorted(data.items()), result.dataset.attrs))
+    panels = {claim.id: claim.panel for claim in result.figure.claims}
+    origin = code, version("matplotlib"), numbers, panels, _told(result)
+    mark = fingerprint(as_json({"made": origin}))
     names = {image.with_suffix(suffix).name for suffix in _DRAWN}
-    same = mark and before.get("drawn") == mark and {*before["files"]} == names
+    same = before.get("drawn") == mark and {*before["files"]} == names
     if same and not disagreeing(image.parent, before):
         return {name: before[name] for name in ("files", "drawn", "title")}
     made = drawing(lambda: drawn(result), ("pdf", "svg", "png"), tell)

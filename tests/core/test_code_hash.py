@@ -5,7 +5,9 @@ import functools
 import jax
 import jax.numpy as jnp
 import numpy as np
+from beartype import beartype
 from helpers.worked_example import EXAMPLE, THEORY
+from jaxtyping import Array, Float, jaxtyped
 
 import jaxtheory
 from jaxtheory.core.code_hash import code_hash
@@ -54,6 +56,19 @@ def test_what_was_seen_before_still_counts_in_its_place():
     loop: list = [one]
     loop.append(loop)
     assert code_hash(loop) == code_hash(loop)
+
+
+def test_checks_of_annotations_do_not_count():
+    """Their wrappers have addresses in their names, which are others in each process."""
+
+    def scaled(x: Float[Array, " n"], by: float = 2.0) -> Float[Array, " n"]:
+        return by * x
+
+    checked = jaxtyped(typechecker=beartype)(scaled)
+    assert checked is not scaled and code_hash(checked) == code_hash(scaled)
+    assert code_hash(beartype(scaled)) == code_hash(scaled)
+    scaled.__defaults__ = (3.0,)
+    assert code_hash(checked) == code_hash(scaled) != code_hash(jax.jit(scaled))
 
 
 PLACED = """

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from helpers.stores import parts
 
 import jaxtheory
 from jaxtheory import cluster
@@ -149,7 +150,7 @@ def test_a_killed_client_loses_nothing(address, tmp_path):
     assert one.stdout.readline() == "run\n"
     os.kill(one.pid, signal.SIGKILL)
     one.communicate()
-    kept = {part: part.stat().st_mtime_ns for part in (store / "parts").glob("[0-9]*.part")}
+    kept = {part: part.stat().st_mtime_ns for part in parts(store)}
     assert kept and not (store / "data.zarr").exists()
     assert finished(client(AGAIN.format(store=str(store)), address)) == ["resume True"]
     assert kept.items() <= {part: part.stat().st_mtime_ns for part in kept}.items()

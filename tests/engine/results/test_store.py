@@ -241,7 +241,8 @@ from jaxtheory.engine.results import store; from jaxtheory.engine import sweep
 theory = jaxtheory.theories.load({example!r}).THEORY
 write = store.Store.write
 def slow(self, *a, **k):
-    write(self, *a, **k); print("part", flush=True); time.sleep({seconds})
+    write(self, *a, **k)
+    if a[-1] != "state": print("part", flush=True); time.sleep({seconds})
 store.Store.write = slow
 vary = {{"d": [2, 5], "eta": [0.1, 0.2]}}
 options = dict(store={store!r}, seeds=3, steps=8, dtype="float64", buckets="exact")
