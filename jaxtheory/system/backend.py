@@ -115,4 +115,9 @@ def workers() -> int:
         return int(wanted)
     if backend() != "cpu":
         return int(importlib.import_module("jax").local_device_count())
+    return cores()
+
+
+def cores() -> int:
+    """Return the number of CPU cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

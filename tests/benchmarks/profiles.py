@@ -185,7 +185,7 @@ def drawing(function: Any, call: Call) -> Callable | None:
         return jax.tree.map(add, state)
 
     bare = made._replace(algorithm=made.algorithm._replace(step=step))
-    return jax.jit(bare._train_block)
+    return jax.jit(functools.partial(bare._train_block, 1))
 
 
 def kernels(run: Callable[[], Any]) -> dict[str, float]:

@@ -11,11 +11,19 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from jaxtheory.engine.compute.program import Compiled, PerRow, PerRun, Program, Trained, run_keys
+from jaxtheory.engine.compute.program import (
+    Compiled,
+    PerRow,
+    PerRun,
+    Program,
+    Trained,
+    block_length,
+    run_keys,
+)
 from jaxtheory.engine.records import Lanes
 from jaxtheory.engine.request.request import Request
 from jaxtheory.engine.request.settings import flag, numerics, settings, under
-from jaxtheory.system.backend import workers
+from jaxtheory.system.backend import backend, cores, workers
 
 _Names = frozenset[str] | None  # names of metrics; None: all
 
@@ -39,7 +47,9 @@ def precompile(
 
     Errors of compilation are ignored here, because they occur again when the function is called.
     """
-    count, records = workers(), tuple(request.schedule.records.tolist())
+    records = request.schedule.records
+    # one worker of an accelerator leaves the cores of the host free
+    count = workers() if backend() == "cpu" else max(workers(), cores())
     evaluations = [
         program.evaluate("analyses"),
         *(program.evaluate("metrics", metrics) for metrics in names),
@@ -47,10 +57,10 @@ def precompile(
     functions = Functions(
         program.draw(inputs.apart),
         program.begin(),
-        program.train(),
+        program.train(block_length(records)),
         program.baselines(),
         evaluations,
-        program.predict(records) if curves else None,
+        program.predict(tuple(records.tolist())) if curves else None,
     )
     if count == 1 or all(function.begun for function in jax.tree.leaves(functions)):
         yield

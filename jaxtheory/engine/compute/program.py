@@ -28,6 +28,7 @@ from jaxtheory.engine.request.jaxprs import alone, cse, factorizes
 from jaxtheory.engine.request.request import Request
 from jaxtheory.engine.request.settings import compiler_options
 from jaxtheory.ops import draws
+from jaxtheory.system.backend import backend
 
 # compiled functions that are cached: each holds about 100 memory maps, and Linux allows a process
 # 65530, beyond which jaxlib crashes
@@ -232,9 +233,12 @@ class Program(NamedTuple):
         """Function (row, run, used) -> the state of every run before training."""
         return self.cached(self._begin, (self.algorithm.init,))
 
-    def train(self) -> Compiled:
-        """Function (row, run, trained, used, start, end) -> trained after steps start..end-1."""
-        return self.cached(self._train_block, (self.algorithm.step, self.sample))
+    def train(self, length: int = 1) -> Compiled:
+        """Function (row, run, trained, used, start, end) -> trained after steps start..end-1.
+
+        length: number of steps of an inner loop, see `block_length`.
+        """
+        return self.cached(self._train_block, (self.algorithm.step, self.sample), length)
 
     def evaluate(self, slot: str, names: frozenset[str] | None = None) -> Compiled:
         """Function (row, run, state, used) -> metrics or analyses of every run and value.
@@ -260,8 +264,22 @@ class Program(NamedTuple):
             lambda: self.theory.problem(jax.random.fold_in(key, draws.PROBLEM), self.config(shared))
         )
         slots, rows = self.layout.slots, self.layout.rows
-        out = _in_slots(one, slots * rows, count, keys, shared)
+        out = self._over_rows(one, count, keys, shared)
         return jax.tree.map(lambda x: x.reshape(slots, rows, *x.shape[1:]), out) if apart else out
+
+    def _over_rows(self, function: Callable, used: Any, *xs: Any) -> Any:
+        """Call a function on the first `used` entries of the leading axis [slot * row].
+
+        They follow each other, because a vmapped factorization may round differently. On an
+        accelerator the rows of a slot run side by side, unless the function factorizes a matrix.
+        """
+        slots, rows = self.layout.slots, self.layout.rows
+        laid = jax.tree.map(lambda x: x.reshape(slots, rows, *x.shape[1:]), xs)
+        each = _batched(function, rows)
+        if backend() == "cpu" or factorizes(jax.make_jaxpr(each)(*_first(laid)).jaxpr):
+            return _in_slots(function, slots * rows, used, *xs)
+        out = _in_slots(each, slots, -(-used // rows), *laid)
+        return jax.tree.map(lambda x: x.reshape(slots * rows, *x.shape[2:]), out)
 
     def _begin(self, row: PerRow, run: PerRun, used: Any) -> Any:
         def of_row(row: PerRow, run: PerRun) -> Any:
@@ -273,17 +291,21 @@ class Program(NamedTuple):
             )
             return _batched(one, self.layout.runs, self.layout.width)(run)
 
-        # one row after the other, because a vmapped factorization may round differently
         flat = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), (row, run))
-        out = _in_slots(
-            of_row, self.layout.slots * self.layout.rows, used * self.layout.rows, *flat
-        )
+        out = self._over_rows(of_row, used * self.layout.rows, *flat)
         return jax.tree.map(
             lambda x: x.reshape(self.layout.slots, self.layout.rows, *x.shape[1:]), out
         )
 
     def _train_block(
-        self, row: PerRow, run: PerRun, trained: Trained, used: Any, start: Any, end: Any
+        self,
+        length: int,
+        row: PerRow,
+        run: PerRun,
+        trained: Trained,
+        used: Any,
+        start: Any,
+        end: Any,
     ) -> Trained:
         def slot(row: PerRow, run: PerRun, trained: Trained) -> Trained:
             def step(t: Any, trained: Trained) -> Trained:
@@ -292,7 +314,15 @@ class Program(NamedTuple):
                 )
                 return out
 
-            return jax.lax.fori_loop(start, end, step, trained)
+            if length == 1:
+                return jax.lax.fori_loop(start, end, step, trained)
+            run = run._replace(limit=jnp.minimum(run.limit, end))  # no run steps beyond the end
+
+            def block(k: Any, trained: Trained) -> Trained:
+                first = start + k * length
+                return jax.lax.fori_loop(0, length, lambda i, old: step(first + i, old), trained)
+
+            return jax.lax.fori_loop(0, -((start - end) // length), block, trained)
 
         return _in_slots(slot, self.layout.slots, used, row, run, trained)
 
@@ -409,6 +439,19 @@ def _code_of(slot: Any) -> Any:
 def _first(tree: Any) -> Any:
     """First entry of each array of a pytree."""
     return jax.tree.map(lambda x: x[0], tree)
+
+
+def block_length(records: np.ndarray) -> int:
+    """Return how many steps between records are made in a loop whose length is compiled in.
+
+    After each turn of a loop of unknown length a GPU waits for the host, about as long as a step
+    takes. So an outer loop makes blocks of 16, 4 or 1 steps, of which those beyond a record change
+    nothing. On CPU, which does not wait, it is always 1.
+    """
+    if backend() == "cpu":
+        return 1
+    steps = np.diff(records, prepend=0)
+    return min((1, 4, 16), key=lambda n: int(np.sum(-(-steps // n) * (n + 1))))
 
 
 def run_keys(request: Request, seeds: Any) -> Any:

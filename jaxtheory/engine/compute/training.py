@@ -14,7 +14,15 @@ from jaxtheory.core.contract import same_structure
 from jaxtheory.core.errors import InputError, tried
 from jaxtheory.core.theory import Algorithm
 from jaxtheory.engine.compute.precompile import precompile
-from jaxtheory.engine.compute.program import Compiled, PerRow, PerRun, Program, Trained, run_keys
+from jaxtheory.engine.compute.program import (
+    Compiled,
+    PerRow,
+    PerRun,
+    Program,
+    Trained,
+    block_length,
+    run_keys,
+)
 from jaxtheory.engine.records import NEVER, Chunk, Lanes, Outcome, Resumed, Run
 from jaxtheory.engine.request.request import Request, Schedule
 
@@ -114,7 +122,7 @@ def _trained_lanes(
 
     recorded = _Recorded(request.schedule)
     done = (limit <= t) | (np.asarray(trained.diverged_at) != NEVER)
-    block, evaluate = program.train(), functools.cache(program.evaluate)
+    block, evaluate = program.train(block_length(records)), functools.cache(program.evaluate)
     for k, end in enumerate(records.tolist()):
         if end < t:
             continue

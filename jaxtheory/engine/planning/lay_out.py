@@ -1,8 +1,9 @@
 """Plan a sweep: the layout of each bucket, the chunks to compute, and their cost.
 
 The shape of compiled programs depends on the request and the kind of device, but not on the number
-of devices. As many lanes are vmapped as fit a working set of `_CACHE` bytes, but a bucket with at
-least four rows is cut into at least four chunks, so that devices can share the work.
+of devices. As many lanes are vmapped as fit a working set of `_CACHE` bytes. On CPU a bucket with
+at least four rows is cut into at least four chunks, so that cores can share the work. An
+accelerator would run them one after the other, each in the time that all lanes take together.
 """
 
 import math
@@ -20,7 +21,7 @@ from jaxtheory.engine.records import Bucket, Chunk, Layout
 from jaxtheory.engine.request.axes import Axis
 from jaxtheory.engine.request.request import Request
 from jaxtheory.engine.request.settings import numerics
-from jaxtheory.system.backend import workers
+from jaxtheory.system.backend import backend, workers
 
 # bytes of working set that vmapped lanes may take: the second-level cache of a core. Sweeps of 256
 # to 512 runs take up to 1.1 times as long with twice as many
@@ -30,7 +31,7 @@ _MEMORY = 256 << 20  # bytes of the states of one row at most
 _SLOTS_MEMORY = 64 << 20  # bytes of problems and states in all slots of a program at most
 _RUNS = 64  # of one row at most; more runs per problem save nothing
 _CHUNKS = 2**20  # of one sweep at most; listing more takes minutes, and scheduling them longer
-_SHARES = 4  # chunks of a bucket at least, if it has that many rows
+_SHARES = {"cpu": 4}  # chunks of a bucket at least, if it has that many rows; else 1
 # estimated seconds of the steps of a chunk of several slots; metrics take time too, and estimates
 # err, so that it is a third of CHUNK_SECONDS
 _CHUNK_SECONDS = 10.0
@@ -166,27 +167,25 @@ def _without_rest(runs: int, width: int) -> int:
 def _lay_out(request: Request, bucket: Bucket) -> Bucket:
     """Choose how many lanes of a bucket are vmapped, and how many slots follow each other."""
     work, problem_bytes, state_bytes = step_work(request.theory, bucket.algorithm, bucket.template)
-    budget = _CACHE.get(jax.default_backend(), _ACCELERATOR_CACHE)
-    width = int(
-        np.clip(
-            budget // max(4 * work.largest, 1), 1, 64 if jax.default_backend() == "cpu" else 4096
-        )
-    )
+    kind = backend()
+    shares, budget = _SHARES.get(kind, 1), _CACHE.get(kind, _ACCELERATOR_CACHE)
+    width = int(np.clip(budget // max(4 * work.largest, 1), 1, 64 if kind == "cpu" else 4096))
     values = int(np.diff(bucket.members.value_of).max())
     most = int(np.diff(bucket.members.run_of).max())
     problems = bucket.problems
     # a row cannot be split between workers: it gets a limited number of runs and of estimated
-    # seconds, and a single problem has at least two rows, for two workers
+    # seconds, and a single problem has at least two rows on CPU, for two workers
     steps = bucket.longest
     fit = min(
         _RUNS, _MEMORY / (state_bytes * values + 1), CHUNK_SECONDS / (work.seconds * steps + 1e-9)
     )
-    pieces = max(1 if most == 1 or problems > 1 else 2, math.ceil(most / max(fit, 1)))
+    least = 1 if most == 1 or problems > 1 else min(2, shares)
+    pieces = max(least, math.ceil(most / max(fit, 1)))
     runs = math.ceil(most / pieces)
     bucket = bucket.laid(Layout(runs=runs))
-    rows = min(max(width // runs, 1), _power_of_two(math.ceil(bucket.rows / _SHARES), up=True))
+    rows = min(max(width // runs, 1), _power_of_two(math.ceil(bucket.rows / shares), up=True))
     row_bytes = problem_bytes + runs * state_bytes
-    waiting = math.ceil(bucket.rows / rows / _SHARES)
+    waiting = math.ceil(bucket.rows / rows / shares)
     slot_seconds = work.beside(rows * min(width, runs)).seconds * steps * rows * runs
     slots = min(
         64,

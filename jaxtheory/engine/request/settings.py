@@ -86,21 +86,26 @@ def numerics(dtype: Any = None, partitionable: bool | None = None) -> Iterator[n
 
 
 def compiler_options(level: int) -> dict[str, Any] | None:
-    """Return compiler options for CPU, where compilation takes most of the time of a sweep.
+    """Return compiler options for this backend, None if there are none.
 
-    They are the optimization level of LLVM (0 to 3), the non-fusion emitters, and one unit of code.
-    Options that XLA_FLAGS sets are left out, and so is the choice of emitters where XLA has only
-    the fusion emitters and would refuse the option. Other backends have no options.
+    On CPU, where compilation takes most of the time of a sweep, they are the optimization level of
+    LLVM (0 to 3), the non-fusion emitters, and one unit of code. On a GPU kernels of matrix
+    products are not chosen by timing them, which takes time to compile and could give two
+    processes different bits. Options that XLA_FLAGS sets are left out, and so is the choice of
+    emitters where XLA has only the fusion emitters and would refuse the option.
     """
-    if jax.default_backend() != "cpu":
+    kind = jax.default_backend()
+    if kind not in ("cpu", "gpu"):
         return None
-    options = {
-        "xla_backend_optimization_level": level,
-        "xla_cpu_use_fusion_emitters": False,
-        "xla_cpu_parallel_codegen_split_count": 1,
-    }
-    if jaxlib.version.__version_info__ >= _FUSION_EMITTERS_ALONE:
-        del options["xla_cpu_use_fusion_emitters"]
+    options: dict[str, Any] = {"xla_gpu_autotune_level": 0}
+    if kind == "cpu":
+        options = {
+            "xla_backend_optimization_level": level,
+            "xla_cpu_use_fusion_emitters": False,
+            "xla_cpu_parallel_codegen_split_count": 1,
+        }
+        if jaxlib.version.__version_info__ >= _FUSION_EMITTERS_ALONE:
+            del options["xla_cpu_use_fusion_emitters"]
     chosen = os.environ.get("XLA_FLAGS", "")
     return {name: value for name, value in options.items() if name not in chosen}
 

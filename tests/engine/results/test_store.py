@@ -277,7 +277,7 @@ def test_a_resumed_sweep_follows_the_stored_plan(tmp_path, monkeypatch):
     before = [each.content for each in Store(run).rectangles()]
     parts(run)[0].unlink()
     lose_dataset(run)
-    monkeypatch.setattr(lay_out, "_SHARES", 1)
+    monkeypatch.setattr(lay_out, "_SHARES", {})
     assert (
         sweep(THEORY, Config(), store=run, **OPTIONS).identical(whole)
         and [each.content for each in Store(run).rectangles()] == before
