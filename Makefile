@@ -5,7 +5,7 @@ READY := $(ENV)/.installed
 DOCS := $(ENV)/.installed-docs
 
 .PHONY: help install oracle browser reproduce everything test fuzz mutation replicate verdicts reliability bench \
-	bench-gpu bench-plan docs lint format clean
+	bench-gpu bench-plan kernels docs lint format clean
 
 help:
 	@echo "make reproduce    install, then run one figure of each theory: verdicts, figures and a page"
@@ -20,6 +20,7 @@ help:
 	@echo "make reliability  write the table of faults and their outcome in docs/reliability.md"
 	@echo "make bench        time every theory against NumPy, plain JAX and the machine's floor (ARGS=--profile: its parts)"
 	@echo "make bench-gpu    time every theory on a GPU or TPU, and compare its curves with the CPU's"
+	@echo "make kernels      count the kernels of each theory on a GPU and a TPU, compiled without one (3 GB of compilers)"
 	@echo "make bench-plan   compare the estimates of jaxtheory plan with sweeps"
 	@echo "make docs         build the documentation and execute its notebooks: docs/_build/html"
 	@echo "make lint         ruff check, ruff format --check, mypy"
@@ -71,6 +72,10 @@ bench-gpu: $(READY)
 	! command -v nvidia-smi > /dev/null || \
 		$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[cuda]'
 	env -u JAX_PLATFORMS $(BIN)/python tests/benchmarks/bench.py --accelerator $(ARGS)
+
+kernels: $(READY)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,aot]'
+	$(BIN)/python -m pytest --all tests/accelerator $(ARGS)
 
 bench-plan: $(READY)
 	JAX_PLATFORMS=cpu $(BIN)/python tests/benchmarks/planner.py $(ARGS)
