@@ -6,8 +6,8 @@ XLA compiles for an NVIDIA H100 from its description in h100.txt, and for a TPU 
 line of JSON per theory says for the benchmark's sweep of 32 runs: the number of chunks; for the
 training loop the known lengths of nested loops, from the outermost, and the kernels of a step; the
 kernels of a record; and the custom calls of all programs. A kernel is an instruction of the
-scheduled program that runs on the device: a fusion, a copy, a sort, a library call. One in a loop of
-unknown length counts once. `--write` keeps the counts in kernels.json.
+scheduled program that runs on the device: a fusion, a copy, a sort, a library call. One in a loop
+of unknown length counts once. `--write` keeps the counts in kernels.json.
 """
 
 import importlib
