@@ -20,11 +20,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import tyro
 from tyro.conf import FlagCreatePairsOff, Positional, arg, subcommand
 
 import jaxtheory
 from jaxtheory.cli import export
+from jaxtheory.cli.arguments import read_command
 from jaxtheory.cli.boundary import Boundary
 from jaxtheory.cli.executors import Machines
 from jaxtheory.cli.explore import Explore
@@ -378,14 +378,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _code(words: list[str]) -> int:
     """Run a command and return its exit code, after a message on stderr if it failed."""
     try:
-        command = tyro.cli(
-            _Command,
-            prog="jaxtheory",
-            description="A laboratory for transformer learning theory.",
-            args=words,
-        )
+        command = read_command(_Command, words)
         return command() if isinstance(command, _WITHOUT_JAX) else computes(command)()
-    except SystemExit as stop:  # help, or arguments that do not parse
+    except SystemExit as stop:  # after --help
         return int(stop.code or 0)
     except KeyboardInterrupt:
         resumes = words[:1] in (["run"], ["sweep"], ["prune"])

@@ -76,9 +76,8 @@ class Run:
         elif len(places) > 1:
             table("summary", ("figure", *_OUTCOMES), _counts(records))
         put(_sentence(records))
-        undecided = any(claim["outcome"] == "undecided" for _, claim in _claims(records))
-        if undecided and not self.until_decided:
-            put("--until-decided adds seeds to what is undecided")
+        if not self.until_decided and (undecided := _undecided(records)):
+            put(f"--until-decided adds seeds to what is undecided: {', '.join(undecided)}")
         page = report(self.store, print_aside).absolute().as_uri()
         put(f"page {page}#{quote(image.stem)}" if len(places) == 1 else f"page {page}")
         return int(any(claim["outcome"] == "differs" for _, claim in _claims(records)))
@@ -160,6 +159,12 @@ def _sentence(records: list[dict[str, Any]]) -> str:
     told = f"{number} differ{'s' * (len(differing) < 2)} from what is expected"
     told += f": {', '.join(differing)}" * bool(differing)
     return f"{wording.count(len(claims), 'claim')}: {', '.join(parts)}; {told}"
+
+
+def _undecided(records: list[dict[str, Any]]) -> list[str]:
+    """Name the undecided claims, with the number of seeds that would decide each."""
+    needed = {n: c["seeds_needed"] for n, c in _claims(records) if c["outcome"] == "undecided"}
+    return [f"{name} (about {count} seeds)" if count else name for name, count in needed.items()]
 
 
 def _theories(records: list[dict[str, Any]]) -> str:

@@ -13,6 +13,7 @@ import hashlib
 import importlib
 import importlib.machinery
 import importlib.util
+import os
 import sys
 import weakref
 from collections.abc import Iterator
@@ -86,6 +87,11 @@ def files() -> list[tuple[ModuleType, dict[str, str]]]:
     Each has the path of its file as `file` and the SHA-256 of its contents as `sha256`.
     """
     return [*_files.items()][::-1]
+
+
+def file_here(name: str) -> str:
+    """Return a hint if a Python file has this name without its suffix, else ""."""
+    return f"did you mean {name}.py, a file?" if os.path.isfile(f"{name}.py") else ""
 
 
 def _text_of(file: Path) -> bytes:

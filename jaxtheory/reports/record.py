@@ -24,7 +24,7 @@ _CLAIM: _Kinds = {
     "measured": (int, float, NoneType),
     "interval": (list, NoneType),
     "threshold": (int, float, str, NoneType),
-    **dict.fromkeys(("n", "least", "seeds"), (int, NoneType)),
+    **dict.fromkeys(("n", "least", "seeds", "seeds_needed"), (int, NoneType)),
 }
 _GRADIENT: _Kinds = {
     "error": (int, float, NoneType),
@@ -34,7 +34,8 @@ _GRADIENT: _Kinds = {
 }
 # which records of earlier versions lack
 _LATER: dict[str, Any] = {"files": {}, "drawn": "", "title": "", "stores": []}
-_LATER_OF_CLAIM: dict[str, Any] = {"least": None, "seeds": None, "at": "", "why": ""}
+_LATER_OF_CLAIM: dict[str, Any] = {"at": "", "why": ""}
+_LATER_OF_CLAIM |= {"least": None, "seeds": None, "seeds_needed": None}
 _LATER_OF_CLAIM |= {"interval": None, "exceptions": "", "decision": "not tested"}
 
 

@@ -237,6 +237,7 @@ def record_claim(judged: Judged) -> dict[str, Any]:
         "n": None if verdict is None else verdict.n,
         "least": None if verdict is None else verdict.least,
         "seeds": None if verdict is None else verdict.seeds,
+        "seeds_needed": None if verdict is None else verdict.seeds_needed,
         "decision": "not tested" if verdict is None else verdict.decision,
         "finding": judged.finding,
         "outcome": judged.outcome,

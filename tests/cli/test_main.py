@@ -131,7 +131,7 @@ def test_uneven_zips_are_refused(here: Path, capsys: pytest.CaptureFixture) -> N
         (["verify", REGRESSION, "--seeds", "0"], "seeds"),
         (["frobnicate"], "frobnicate"),
         (["run"], "NAME"),
-        ([], "Missing subcommand"),
+        ([], "the command is missing"),
     ],
     ids=["show", "run", "run file", "verify", "verify seeds", "unknown", "no name", "nothing"],
 )

@@ -66,6 +66,14 @@ def test_unknown_names_list_at_most_five(capsys: pytest.CaptureFixture) -> None:
     assert main(["show", "zzzzz"]) == 2
     said = capsys.readouterr().err
     assert "unknown figure or theory 'zzzzz'; the nearest of" in said and said.count(",") == 4
+
+
+@pytest.mark.parametrize("command", ["show", "run"])
+def test_a_file_without_its_suffix_is_found(command, tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text("")
+    assert main([command, "mine"]) == 2
+    assert "unknown figure or theory 'mine'; did you mean mine.py" in capsys.readouterr().err
     assert main(["show", "walk_cirkles"]) == 2
     assert "did you mean 'walk_circles'?" in capsys.readouterr().err
 
