@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jaxtheory.plotting import zeros
 from jaxtheory.plotting.grid import name
 
 COLUMNS = ("panel", "title", "kind", "label", "x", "y", "value", "low", "high", "n")
@@ -121,6 +122,7 @@ def caption(figure: Any) -> str:
     lost = {(note.label, note.lost, note.of) for note in of["mean"] + of["runs"] if note.lost}
     if lost:
         sentences.append(f"Left out, as they have no value: {_left_out(sorted(lost))}.")
+    sentences += filter(None, [zeros.sentence([(ax, notes(ax)) for ax in figure.axes])])
     return " ".join([*sentences, *figure.__dict__.get("_jaxtheory_remarks", [])])
 
 
@@ -303,7 +305,7 @@ def _errorbar(container: Any) -> list[dict[str, Any]]:
     head = {"kind": "point", "label": _named(container)}
     return [
         head | {"x": _plain(x), "y": _plain(y), "low": _plain(s[0, 1]), "high": _plain(s[-1, 1])}
-        for x, y, s in zip(*line.get_data(), sticks.get_segments(), strict=True)
+        for x, y, s in zip(*line.get_data(), zeros.whole_corners(sticks), strict=True)
     ]
 
 
@@ -346,9 +348,9 @@ def _collection(drawn: Any, note: Drawn | None) -> list[dict[str, Any]]:
         ]
     if type(drawn).__name__ in ("PolyCollection", "FillBetweenPolyCollection"):
         rows = []
-        for path in drawn.get_paths():
+        for corners in zeros.whole_corners(drawn):
             ends: dict[Any, list[Any]] = {}
-            for x, y in path.vertices:
+            for x, y in corners:
                 ends.setdefault(_plain(x), []).append(_plain(y))
             rows += [
                 {"kind": "band", "label": label, "x": x, "low": min(y), "high": max(y)}
