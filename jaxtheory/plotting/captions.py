@@ -7,9 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxtheory.plotting import zeros
-from jaxtheory.plotting.grid import name
+from jaxtheory.plotting.grid import words
 
-COLUMNS = ("panel", "title", "kind", "label", "x", "y", "value", "low", "high", "n")
+COLUMNS = (
+    *("panel", "title", "x_label", "y_label", "value_label", "kind", "label"),
+    *("x", "y", "value", "low", "high", "n"),
+)
 _BAND = "two standard errors to either side, cut to the range of the runs"
 
 
@@ -227,7 +230,8 @@ def numbers(figure: Any) -> list[dict[str, Any]]:
         figure: Any matplotlib figure.
 
     Returns:
-        Rows with the keys panel (counted from 1), title, kind, label, x, y, value, low, high and n.
+        Rows with the keys panel (counted from 1), title, x_label, y_label, value_label (that of the
+        color bar), kind, label, x, y, value, low, high and n. Titles and labels are in one line.
         kind is line, theory, reference, law, threshold, run, point, bar, band or cell. For a cell
         x and y are the names of its column and row, and value is its number.
 
@@ -241,7 +245,7 @@ def numbers(figure: Any) -> list[dict[str, Any]]:
     panels = [ax for ax in figure.axes if ax.get_label() != "<colorbar>"]
     rows = []
     for panel, ax in enumerate(panels, 1):
-        head = {"panel": panel, "title": name(ax)}
+        head = {"panel": panel} | words(ax)
         for row in _of_panel(ax):
             rows.append(dict.fromkeys(COLUMNS, "") | head | row)
     return rows
