@@ -58,7 +58,8 @@ def _types(commands: Any) -> dict[str, type]:
 
 
 def _options(command: type) -> list[str]:
-    return [f"--{field.name.replace('_', '-')}" for field in dataclasses.fields(command)]
+    names = [field.name.rstrip("_") for field in dataclasses.fields(command)]
+    return [f"--{name.replace('_', '-')}" for name in names]
 
 
 def _unknown_option(types: dict[str, type], words: Sequence[str]) -> str:

@@ -11,8 +11,6 @@ command needs them, so that `--help` is fast.
 import contextlib
 import dataclasses
 import gc
-import importlib.util
-import keyword
 import os
 import shlex
 import sys
@@ -31,6 +29,7 @@ from jaxtheory.cli.explore import Explore
 from jaxtheory.cli.export import Export
 from jaxtheory.cli.log import Logs, loggers, together
 from jaxtheory.cli.merge import Merge
+from jaxtheory.cli.new import New
 from jaxtheory.cli.parsing import SweepOptions, load_theory
 from jaxtheory.cli.rerun import Rerun
 from jaxtheory.cli.run import RESULTS, Report, Run
@@ -44,7 +43,6 @@ from jaxtheory.cli.terminal import (
     sweep_progress,
     table,
 )
-from jaxtheory.core import plugins
 from jaxtheory.core.errors import line, out_of_memory, place
 from jaxtheory.system import disk
 from jaxtheory.system.backend import computes
@@ -304,43 +302,6 @@ class Doctor:
             backend, code = [("jax", str(error))], 2
         table("doctor", ("", ""), facts(RESULTS) + backend + contents)
         return code
-
-
-@dataclasses.dataclass(frozen=True)
-class New:
-    """Write NAME.py, a complete example theory in one file, as a template for your own.
-
-    The file runs, verifies and draws. Replace it part by part, as docs/add-your-theory.md explains.
-    """
-
-    name: Positional[Annotated[str, arg(metavar="NAME")]]
-    """A Python name. The file is written into the current directory and must not exist."""
-    flax: bool = False
-    """Write a Flax network that is trained on a task, as docs/networks.md explains."""
-
-    def __call__(self) -> int:
-        file = Path(f"{self.name}.py")
-        if not self.name.isidentifier() or keyword.iskeyword(self.name):
-            raise jaxtheory.InputError(
-                f"NAME = {self.name!r}: must be a Python name, like my_theory"
-            )
-        taken = {*jaxtheory.theories.names(), *plugins.offered(plugins.THEORIES)}
-        if self.name in taken or file.exists():
-            raise jaxtheory.InputError(
-                f"{self.name}: a theory or a file of this name exists; choose another name"
-            )
-        if importlib.util.find_spec(self.name):
-            raise jaxtheory.InputError(
-                f"{self.name}: a Python module of this name exists, which {file} would hide; "
-                "choose another name"
-            )
-        from jaxtheory.system.whole import write
-
-        template = "template_flax.py" if self.flax else "template.py"
-        text = Path(__file__).with_name(template).read_text(encoding="utf-8")
-        write(file, text.replace('name="template"', f'name="{self.name}"'))
-        put(f"{file}: try jaxtheory verify {file}, then jaxtheory run {file}")
-        return 0
 
 
 # --------------------------------------------------------------------------------------------- main

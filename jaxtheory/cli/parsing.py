@@ -3,7 +3,8 @@
 import dataclasses
 import decimal
 import inspect
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -197,12 +198,27 @@ def load_theory(name: str) -> "Theory":
     """Load a theory by name, or the THEORY of a FILE.py."""
     from jaxtheory.core.resolve import theory_of
 
-    theory = theory_of(name)
+    theory = _standing_alone(name, theory_of, name)
     try:
         jaxtheory.check_theory(theory)
     except jaxtheory.InputError as error:
         raise jaxtheory.InputError(f"{name}: {error}") from None
     return theory
+
+
+def _standing_alone(name: str, load: Callable, *args: Any) -> Any:
+    """Call what loads a file; say what to do about a copy of one that does not stand alone."""
+    try:
+        return load(*args)
+    except jaxtheory.InputError as error:
+        if "relative import" not in str(error) or not isinstance(error.__cause__, ImportError):
+            raise
+        named = re.findall(r"""\bname=["'](\w+)["']""", Path(name).read_text(errors="replace"))
+        figure = next((one for one in named if one in jaxtheory.figures.files()), "FIGURE")
+        raise jaxtheory.InputError(
+            f"{name}: imports from the files beside the one that it was copied from; write a copy "
+            f"that stands alone with jaxtheory new NAME --from {figure}"
+        ) from error
 
 
 def _read_npz(file: Path) -> dict[str, Any]:
@@ -218,7 +234,7 @@ def _read_npz(file: Path) -> dict[str, Any]:
 
 def _load_figures(name: str) -> "list[jaxtheory.Figure]":
     """Load the FIGURES, or the FIGURE, of a FILE.py."""
-    module = jaxtheory.theories.load(name)
+    module = _standing_alone(name, jaxtheory.theories.load, name)
     one = (module.FIGURE,) if hasattr(module, "FIGURE") else ()
     figures = getattr(module, "FIGURES", one)
     if not isinstance(figures, tuple | list):
@@ -235,6 +251,14 @@ def _load_figures(name: str) -> "list[jaxtheory.Figure]":
         if fault := name_fault(figure.name):  # files and folders of results have this name
             raise jaxtheory.InputError(f"{name}: Figure: name = {fault}")
     return list(figures)
+
+
+def is_of_figures(name: str) -> bool:
+    """True if a FILE.py defines figures, of a theory that is defined elsewhere."""
+    module = _standing_alone(name, jaxtheory.theories.load, name)
+    config = getattr(getattr(module, "THEORY", None), "Config", None)
+    own = getattr(config, "__module__", "") == module.__name__
+    return not own and bool(vars(module).keys() & {"FIGURE", "FIGURES"})
 
 
 def figure_places(name: str) -> list[tuple[str, int]]:

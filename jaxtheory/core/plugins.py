@@ -190,17 +190,18 @@ def question_of_entry(entry: Any) -> str:
     The file is read and not run, since packages may offer many figures that take long to import.
     """
     try:
-        source = _source(entry.module)
+        source = file_of_entry(entry)
         return question_of_file(source) if source is not None else ""
     except (ImportError, OSError, SyntaxError, ValueError) as error:
         reason = " ".join(str(error).split())
         return f"broken: {entry.name} of {package(entry)}: {type(error).__name__}: {reason}"
 
 
-def _source(module: str) -> Path | None:
-    """Return the file of a module, found without importing the packages around it; None if it is
-    not a Python file. Raises ModuleNotFoundError if the module is missing.
+def file_of_entry(entry: Any) -> Path | None:
+    """Return the file of an entry point's module, found without importing the packages around it;
+    None if it is not a Python file. Raises ModuleNotFoundError if the module is missing.
     """
+    module = entry.module
     top, *inner = module.split(".")
     name, spec = top, importlib.util.find_spec(top)
     for part in inner:

@@ -126,7 +126,7 @@ def caption(figure: Any) -> str:
     if lost:
         sentences.append(f"Left out, as they have no value: {_left_out(sorted(lost))}.")
     sentences += filter(None, [zeros.sentence([(ax, notes(ax)) for ax in figure.axes])])
-    return " ".join([*sentences, *figure.__dict__.get("_jaxtheory_remarks", [])])
+    return " ".join([*sentences, *dict.fromkeys(figure.__dict__.get("_jaxtheory_remarks", ()))])
 
 
 _KINDS = (

@@ -353,7 +353,10 @@ def test_verify_fails(here: Path, capsys: pytest.CaptureFixture) -> None:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("my_theory", "my_theory: a theory or a file of this name exists; choose another"),
+        (
+            "my_theory",
+            "my_theory: a theory, a figure or a file of this name exists; choose another",
+        ),
         ("low_rank", "choose another"),
         ("mean", "choose another"),
         ("no-name", "a Python name"),

@@ -152,6 +152,20 @@ def test_show_names_every_field(name: str, capsys: pytest.CaptureFixture) -> Non
     assert all(algorithm in printed for algorithm in theory.algorithms)
 
 
+def test_show_takes_the_figures_of_a_file(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    file = str(ROOT / "tests" / "data" / "figures.py")
+    assert main(["show", file]) == 0
+    shown = capsys.readouterr().out
+    assert shown.count("\nsweep: ") == len(_load_figures(file)) > 1
+    template = Path(jaxtheory.__file__).parent / "cli" / "template.py"  # a theory with a figure
+    (tmp_path / "own.py").write_text(template.read_text())
+    assert main(["show", str(tmp_path / "own.py")]) == 0
+    shown = capsys.readouterr().out
+    assert "fields: dimension (d)" in shown and "claims (1, in 1 figure)\n  T-1  The mean" in shown
+    (tmp_path / "none.py").write_text("THEORY = 3\n")
+    assert main(["show", str(tmp_path / "none.py")]) == 2
+
+
 def test_show_takes_a_file(capsys: pytest.CaptureFixture) -> None:
     assert main(["show", REGRESSION]) == 0
     printed = capsys.readouterr().out
