@@ -4,8 +4,8 @@ The commands are list, show, run, report, sweep, export, explore, merge, boundar
 verify, prune, new and doctor. Only the modules of this folder print.
 
 The exit codes are 0: done; 1: a claim or a check failed; 2: bad input, and nothing is written;
-130: interrupted, and the store can be resumed. JAX and what depends on it are imported when a
-command needs them, so that `--help` is fast.
+130 and 143: interrupted or terminated, and the store can be resumed. JAX and what depends on it are
+imported when a command needs them, so that `--help` is fast.
 """
 
 import contextlib
@@ -13,6 +13,8 @@ import dataclasses
 import gc
 import os
 import shlex
+import shutil
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -343,12 +345,11 @@ def _code(words: list[str]) -> int:
         return command() if isinstance(command, _WITHOUT_JAX) else computes(command)()
     except SystemExit as stop:  # after --help
         return int(stop.code or 0)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
+        ended, code = ("terminated", 143) if isinstance(stop, _Terminated) else ("interrupted", 130)
         resumes = words[:1] in (["run"], ["sweep"], ["prune"])
-        say(
-            f"interrupted; resume with: jaxtheory {shlex.join(words)}" if resumes else "interrupted"
-        )
-        return 130
+        say(f"{ended}; resume with: {shlex.join([_program(), *words])}" if resumes else ended)
+        return code
     except BrokenPipeError:  # the reader, such as `| head`, has closed the pipe
         return 141
     except jaxtheory.InputError as error:
@@ -360,6 +361,24 @@ def _code(words: list[str]) -> int:
             raise
         say(f"{line(error)}{where}" if memory or where else _of_file(error))
         return 2
+
+
+class _Terminated(KeyboardInterrupt):
+    """The process was asked to end, by `kill`, a scheduler or `make`."""
+
+
+def _end(number: int, frame: Any) -> None:
+    """End as after Ctrl-C; at once if asked again."""
+    signal.signal(number, signal.SIG_DFL)
+    raise _Terminated
+
+
+def _program() -> str:
+    """Return how this command is called: by its path if it is not on PATH."""
+    called = Path(sys.argv[0])
+    return (
+        str(called) if called.name == "jaxtheory" and not shutil.which("jaxtheory") else "jaxtheory"
+    )
 
 
 def _of_file(error: Exception) -> str:
@@ -378,6 +397,7 @@ def entry() -> None:
     """
     os.environ["MPLBACKEND"] = "agg"  # figures are files, so a notebook's backend is not needed
     gc.set_threshold(100_000)  # tracing makes many long-lived objects; saves 10 % of a short sweep
+    signal.signal(signal.SIGTERM, _end)
     code = main()
     with contextlib.suppress(OSError):
         sys.stderr.flush()

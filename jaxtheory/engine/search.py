@@ -267,7 +267,9 @@ def _bracket(values: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray, np.ndar
 
 def _name(when: Any) -> str:
     """The property in words."""
-    return str(when) if isinstance(when, Ends) else getattr(when, "__name__", "")
+    if isinstance(when, Ends):
+        return str(when)
+    return getattr(getattr(when, "func", when), "__name__", "")  # also of a partial function
 
 
 def _note(crossings: np.ndarray, first: np.ndarray, one: np.ndarray, between: str) -> str:
