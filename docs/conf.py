@@ -59,7 +59,7 @@ def signature(
     returned: str | None,
 ) -> tuple[str, str | None] | None:
     """Show a function that is a default value by its name."""
-    return given and (re.sub(r"<function (\w+)>", r"\1", given), returned)
+    return given and (re.sub(r"<function (?:\w+\.)*(\w+|<lambda>)>", r"\1", given), returned)
 
 
 def skip(app: Any, what: str, name: str, thing: Any, skip: bool, options: Any) -> bool | None:

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from jaxtheory.engine.execution import log as log
     from jaxtheory.engine.execution.progress import Progress as Progress
     from jaxtheory.engine.plan import plan as plan
+    from jaxtheory.engine.properties import above as above
     from jaxtheory.engine.properties import below as below
     from jaxtheory.engine.properties import diverged as diverged
     from jaxtheory.engine.results import statistics as statistics
@@ -90,7 +91,7 @@ _PUBLIC = {
     **dict.fromkeys(("OptimizerState", "from_optax"), "core.from_optax"),
     "from_flax": "networks.from_flax",
     "boundary": "engine.boundary",
-    **dict.fromkeys(("below", "diverged"), "engine.properties"),
+    **dict.fromkeys(("above", "below", "diverged"), "engine.properties"),
     "merge": "engine.results.merge",
     "open_store": "engine.results.datasets",
     "Progress": "engine.execution.progress",

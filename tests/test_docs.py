@@ -21,6 +21,7 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = (
     "boundaries",
+    "change-a-figure",
     "drawing",
     "explore",
     "export",
@@ -64,6 +65,24 @@ def test_the_commands_on_exploring_run(tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.slow
+@pytest.mark.slow
+def test_the_commands_on_changing_a_figure_run(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    lines = (DOCS / "change-a-figure.md").read_text().splitlines()
+    commands = [shlex.split(line)[1:] for line in lines if line.startswith("jaxtheory ")]
+    assert [words[0] for words in commands] == ["run", "run", "new", "show", "run", "run", "export"]
+    for words in commands:
+        (store,) = tmp_path.glob("results/mine-*/manifest.json") if words[0] == "export" else [None]
+        words = [word if "mine-" not in word else str(store.parent) for word in words]
+        assert main(words) == 0, words
+    quick = tmp_path / "results" / "mine-quick.csv"
+    header = quick.read_text().splitlines()[0].split(",")
+    told = re.findall(r"`(\w+)`", "".join(line.split("|")[1] for line in lines if "| `" in line))
+    assert {*header} <= {*told} and (tmp_path / "mine.csv").is_file()
+    for name in ("mine-quick-column.pdf", "mine-quick-column.txt"):
+        assert (tmp_path / "results" / name).is_file()
+
+
 def test_the_commands_on_exporting_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     lines = (DOCS / "export.md").read_text().splitlines()

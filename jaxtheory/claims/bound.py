@@ -94,6 +94,15 @@ def between(low: float, high: float) -> Bound:
     return bound
 
 
+def require_bound(bound: Any) -> Bound:
+    """Return a bound, or raise InputError."""
+    if not isinstance(bound, Bound):
+        raise InputError(
+            f"bound must be at_least(x), at_most(x) or between(low, high), got {bound!r}"
+        )
+    return bound
+
+
 def _number(name: str, value: Any) -> float:
     try:
         number = float(value)

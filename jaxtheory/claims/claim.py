@@ -8,7 +8,7 @@ from typing import Any
 
 import xarray as xr
 
-from jaxtheory.claims.bound import Bound
+from jaxtheory.claims.bound import Bound, require_bound
 from jaxtheory.claims.origin import Origin
 from jaxtheory.claims.verdict import require_words
 from jaxtheory.core.errors import InputError, suggest
@@ -76,11 +76,7 @@ class Claim:
             _require_origin(self.origin)
             if not callable(self.measure):
                 raise InputError(f"measure must be a function, got {self.measure!r}")
-            if not isinstance(self.bound, Bound):
-                raise InputError(
-                    "bound must be at_least(x), at_most(x) or between(low, high), "
-                    f"got {self.bound!r}"
-                )
+            require_bound(self.bound)
             require_words(self.statistic, self.where)
             if self.expect is not None and self.expect not in _EXPECTATIONS:
                 hint = suggest(str(self.expect), _EXPECTATIONS)

@@ -40,7 +40,7 @@ def of_mean(values: np.ndarray, error: float = ERROR) -> Interval:
     if spread <= 4 * np.finfo(float).eps:  # the same number in each run
         return scale * mean, scale * mean
     below, above = _stretch((values - mean) / spread)
-    arm = _student(error, n) * spread / n**0.5
+    arm = student(error, n) * spread / n**0.5
     return scale * (mean - below * arm), scale * (mean + above * arm)
 
 
@@ -57,13 +57,13 @@ def _stretch(values: np.ndarray) -> Interval:
     squares = counts @ values**2 / n
     variances = np.maximum(squares - means**2, 1e-30) / (n - 1)
     low, high = np.quantile(means / np.sqrt(variances), (_TAIL, 1 - _TAIL))
-    below, above = np.clip(np.array([high, -low]) / _student(ERROR, n), 1.0, _MOST)
+    below, above = np.clip(np.array([high, -low]) / student(ERROR, n), 1.0, _MOST)
     return float(below), float(above)
 
 
 @functools.lru_cache(1000)
-def _student(error: float, n: int) -> float:
-    """The quantile of Student's t for n runs that is exceeded with probability error / 2."""
+def student(error: float, n: int) -> float:
+    """Return the quantile of Student's t for n runs that is exceeded with probability error / 2."""
     return float(special.stdtrit(n - 1, 1 - error / 2))
 
 

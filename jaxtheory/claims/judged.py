@@ -1,6 +1,7 @@
 """Verdicts on the claims of a figure, compared with what is expected of them."""
 
 import math
+import textwrap
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -11,13 +12,17 @@ from jaxtheory.claims.claim import Claim
 from jaxtheory.claims.interval import ERROR, NOTHING
 from jaxtheory.claims.power_law import pseudo_values
 from jaxtheory.claims.verdict import Verdict, decide, named
-from jaxtheory.core.errors import InputError
+from jaxtheory.core.errors import InputError, line
 
 _FINDINGS = {  # kind of the origin -> words for a claim that fails, that holds
     "printed": ("refuted", "holds"),
     "interpretation": ("refuted as read", "holds as read"),
     "derived": ("does not hold", "holds"),
 }
+
+
+_LONG = 80  # letters of an error in a reason
+NOT_JUDGED = "not judged"  # how the reason begins if a measure does not fit the axes
 
 
 class Judged(NamedTuple):
@@ -98,7 +103,8 @@ def judge(claims: Iterable[Claim], dataset: xr.Dataset, *, error: float = ERROR)
         error: the probability of a wrong verdict, at most.
 
     Returns:
-        For each claim its verdict, or the reason why it was not tested.
+        For each claim its verdict, or the reason why it was not tested: too few seeds, or axes
+        without the values that its measure selects.
 
     Raises:
         InputError: if a measure does not return an xarray.DataArray.
@@ -125,6 +131,17 @@ def _judge(claim: Claim, dataset: xr.Dataset, error: float) -> Judged:
     n = dataset.sizes["seed"]
     if n < claim.minimum:
         return Judged(claim, None, _too_few(n, claim))
+    try:
+        return _decided(claim, dataset, error)
+    except InputError:
+        raise
+    except (KeyError, IndexError, ValueError) as fault:  # of a selection that finds nothing
+        why = textwrap.shorten(line(fault), _LONG, placeholder=" ...")
+        return Judged(claim, None, f"{NOT_JUDGED}: the axes lack what it measures ({why})")
+
+
+def _decided(claim: Claim, dataset: xr.Dataset, error: float) -> Judged:
+    n = dataset.sizes["seed"]
     values, exact = _measured(claim, dataset), claim.minimum == n == 1
     reduced = "seed" not in values.dims
     options: dict[str, Any] = {"error": error, "exact": exact}

@@ -8,8 +8,9 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory.claims import interval
-from jaxtheory.claims.bound import Bound, at_least, at_most, between
+from jaxtheory.claims.bound import Bound, at_least, at_most, between, require_bound
 from jaxtheory.claims.interval import ERROR, Interval
+from jaxtheory.claims.needed import seeds_needed
 from jaxtheory.core.errors import InputError, suggest
 from jaxtheory.engine.results.summary import label
 
@@ -55,6 +56,9 @@ class Verdict(NamedTuple):
             below `seeds`, the verdict is about the runs that did not diverge.
         seeds: number of seeds.
         exceptions: for "each", the runs that violate the bound; else None.
+        seeds_needed: for an undecided verdict, about the number of seeds that would decide it if
+            the mean and the spread of the runs stayed as they are; None if that is not known, or is
+            beyond 100 000.
 
     Example:
         >>> import xarray as xr
@@ -65,8 +69,9 @@ class Verdict(NamedTuple):
         ('holds', 0.2, 0.9, 3)
         >>> [round(end, 3) for end in judged.interval]
         [-0.373, 0.773]
-        >>> jaxtheory.verdict(losses, at_most=0.25).decision
-        'undecided'
+        >>> open_one = jaxtheory.verdict(losses, at_most=0.25)
+        >>> open_one.decision, open_one.seeds_needed
+        ('undecided', 31)
     """
 
     holds: bool | None
@@ -78,6 +83,7 @@ class Verdict(NamedTuple):
     least: int = 0
     seeds: int = 0
     exceptions: Exceptions | None = None
+    seeds_needed: int | None = None
 
     @property
     def decision(self) -> str:
@@ -91,6 +97,7 @@ _PLACES = ("everywhere", "somewhere", "together")
 
 def verdict(
     values: xr.DataArray,
+    bound: Bound | None = None,
     *,
     statistic: str = "mean",
     where: str = "everywhere",
@@ -100,14 +107,15 @@ def verdict(
 ) -> Verdict:
     """Judge values: reduce them over the seeds and compare the result with a bound.
 
-    Every combination of the dimensions other than "seed" is a condition. Exactly one of `at_least`,
-    `at_most` and `between` is given. The verdict holds or fails where the 99 % confidence interval
+    Every combination of the dimensions other than "seed" is a condition. The bound is given once,
+    as an object or by its ends. The verdict holds or fails where the 99 % confidence interval
     of the statistic lies on that side of the bound, and is undecided otherwise. With several
     conditions the intervals hold together: each has the level 1 - 0.01 / conditions.
 
     Args:
         values: measured numbers, or truth values, with the dimension "seed". NaN entries are left
             out, and conditions without any value. Numbers without that dimension are exact.
+        bound: `claims.at_least(x)`, `claims.at_most(x)` or `claims.between(low, high)`.
         statistic: "mean" (Student's t with a bootstrap-t), "median" (order statistics) or "share"
             of truth values (Clopper-Pearson) over the seeds of each condition, or "each": every run
             must satisfy the bound, and `exceptions` tells how many do not. The mean of truth values
@@ -115,9 +123,9 @@ def verdict(
         where: "everywhere" (the worst condition decides), "somewhere" (the best one decides), or
             "together" (the runs of all conditions are one sample, in which those of one seed count
             as one run, because they share their draws).
-        at_least: the smallest number that satisfies the bound.
-        at_most: the largest number that satisfies the bound.
-        between: both, as (low, high).
+        at_least: the smallest number that satisfies the bound, in place of `bound`.
+        at_most: the largest number that satisfies the bound, in place of `bound`.
+        between: both, as (low, high), in place of `bound`.
 
     Returns:
         The verdict. Without any value, its number is NaN and it is undecided.
@@ -133,9 +141,11 @@ def verdict(
         'fails'
         >>> jaxtheory.verdict(values, statistic="each", at_least=1.0).at
         'p = 0.5, seed = 0'
+        >>> jaxtheory.verdict(values, jaxtheory.claims.at_least(0.5)).seeds_needed
+        4
     """
     require_words(statistic, where)
-    return decide(values, statistic, where, _one_bound(at_least, at_most, between))
+    return decide(values, statistic, where, _one_bound(bound, at_least, at_most, between))
 
 
 def decide(
@@ -168,6 +178,9 @@ def decide(
     if np.all(np.isnan(numbers)):
         return Verdict(None, float("nan"), bound.threshold, **counts)
     holds, place = _decided(numbers, low, high, where, bound)
+    if holds is None:
+        share = error / max(1, int((~np.isnan(numbers)).sum()))
+        counts["seeds_needed"] = seeds_needed(rows, statistic, where, bound, share)
     at = "" if where == "together" else named(table, others, place)
     ends = float(low[place]), float(high[place])
     some = None
@@ -261,12 +274,16 @@ def require_words(statistic: str, where: str) -> None:
             raise InputError(f"{name} = {word!r}; {suggest(str(word), words)}")
 
 
-def _one_bound(least: float | None, most: float | None, ends: tuple | None) -> Bound:
-    number = sum(bound is not None for bound in (least, most, ends))
+def _one_bound(bound: Any, least: float | None, most: float | None, ends: tuple | None) -> Bound:
+    number = sum(given is not None for given in (bound, least, most, ends))
     if number != 1:
         raise InputError(
-            f"a verdict needs one bound: at_least, at_most or between=(low, high), got {number}"
+            "a verdict needs one bound: at_least(x), at_most(x) or between(low, high) of "
+            "jaxtheory.claims, or at_least=x, at_most=x or between=(low, high); got "
+            f"{number or 'none'}"
         )
+    if bound is not None:
+        return require_bound(bound)
     if ends is not None:
         return between(*ends)
     if least is not None:

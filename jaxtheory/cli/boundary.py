@@ -2,19 +2,26 @@
 
 import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from tyro.conf import Positional, arg
 
 import jaxtheory
 from jaxtheory.cli.export import print_aside
-from jaxtheory.cli.functions import loaded_function
+from jaxtheory.cli.functions import boundary_property
 from jaxtheory.cli.parsing import SweepOptions
 from jaxtheory.cli.terminal import put, sweep_progress, table
 from jaxtheory.system import disk
 
 if TYPE_CHECKING:
     import xarray as xr
+
+
+class _Asked(SweepOptions):
+    """Options of `sweep` that `boundary` has."""
+
+    AXES: ClassVar[str] = "--over"
+    LACKS: ClassVar[tuple[str, ...]] = ("record", "stop", "buckets", "data")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,7 +38,7 @@ class Boundary:
     between: Annotated[str, arg(metavar="LOW:HIGH")]
     """Interval in which it is searched."""
     when: Annotated[str, arg(metavar="PROPERTY")]
-    """The property: diverged, "METRIC < NUMBER" at the last step, or FILE.py:FUNCTION."""
+    """The property: diverged, "METRIC < NUMBER" (or >) at the last step, or FILE.py:FUNCTION."""
     over: tuple[Annotated[str, arg(metavar="NAME=VALUES")], ...] = ()
     """Axes of points, such as K=3:20:18."""
     set: tuple[Annotated[str, arg(metavar="FIELD=VALUE")], ...] = ()
@@ -56,7 +63,7 @@ class Boundary:
     """Table to write, with a row for each point and seed, and beside it a drawing (.png)."""
 
     def __call__(self) -> int:
-        options = SweepOptions(
+        options = _Asked(
             self.theory,
             vary=self.over,
             set=self.set,
@@ -72,7 +79,11 @@ class Boundary:
         file = None if self.to is None else disk.located(self.to)
         if file is not None and (file.is_dir() or not file.parent.is_dir()):
             raise jaxtheory.InputError(f"--to {file}: must be a file in a folder that exists")
-        asked = {"along": self.along, "between": self._between(), "when": _property(self.when)}
+        asked: dict[str, Any] = {
+            "along": self.along,
+            "between": self._between(),
+            "when": boundary_property(self.when),
+        }
         with sweep_progress(theory.name) as progress:
             found = jaxtheory.boundary(
                 theory,
@@ -99,21 +110,6 @@ class Boundary:
                 f"--between {self.between}: must be two numbers LOW:HIGH"
             ) from None
         return low, high
-
-
-def _property(text: str) -> Any:
-    """Return the property that a text names."""
-    if text == "diverged":
-        return jaxtheory.diverged
-    if "<" in text:
-        name, _, limit = text.partition("<")
-        try:
-            return jaxtheory.below(name.strip(), float(limit))
-        except ValueError:
-            raise jaxtheory.InputError(
-                f"--when {text}: {limit.strip()!r} is not a number; write METRIC < NUMBER"
-            ) from None
-    return loaded_function("--when", text, "must be diverged, METRIC < NUMBER, or FILE.py:FUNCTION")
 
 
 def print_boundary(found: "xr.Dataset") -> None:

@@ -9,6 +9,7 @@ import jaxtheory
 from jaxtheory.core import plugins
 
 _RULE = re.compile(r"\s*(?P<metric>[^<>=\s]+)\s*(?P<sign>[<>])\s*(?P<limit>\S+)\s*")
+_RULES = '"METRIC < NUMBER", "METRIC > NUMBER" or FILE.py:FUNCTION'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,16 +31,31 @@ class StopRule:
 
 def stop_rule(text: str) -> Callable[[dict[str, Any]], bool]:
     """Return the stop rule `METRIC < NUMBER`, `METRIC > NUMBER` or FILE.py:FUNCTION."""
-    if match := _RULE.fullmatch(text):
-        try:
-            return StopRule(match["metric"], match["sign"] == "<", float(match["limit"]))
-        except ValueError:
-            raise jaxtheory.InputError(
-                f"--stop {text!r}: {match['limit']!r} is not a number"
-            ) from None
-    return loaded_function(
-        "--stop", text, 'must be "METRIC < NUMBER", "METRIC > NUMBER" or FILE.py:FUNCTION'
-    )
+    rule = _compared("--stop", text)
+    return StopRule(*rule) if rule else loaded_function("--stop", text, f"must be {_RULES}")
+
+
+def boundary_property(text: str) -> Callable[..., Any]:
+    """Return the property `diverged`, `METRIC < NUMBER`, `METRIC > NUMBER` or FILE.py:FUNCTION."""
+    if text == "diverged":
+        return jaxtheory.diverged
+    if rule := _compared("--when", text):
+        metric, below, limit = rule
+        return (jaxtheory.below if below else jaxtheory.above)(metric, limit)
+    return loaded_function("--when", text, f"must be diverged, {_RULES}")
+
+
+def _compared(option: str, text: str) -> tuple[str, bool, float] | None:
+    """Return the metric, True for <, and the limit of a comparison, or None for another text."""
+    if not (match := _RULE.fullmatch(text)):
+        return None
+    try:
+        return match["metric"], match["sign"] == "<", float(match["limit"])
+    except ValueError:
+        raise jaxtheory.InputError(
+            f"{option} {text!r}: {match['limit']!r} is not a number; write METRIC < NUMBER or "
+            "METRIC > NUMBER"
+        ) from None
 
 
 def loaded_function(option: str, text: str, hint: str) -> Callable[..., Any]:

@@ -4,33 +4,34 @@ The commands are list, show, run, report, sweep, export, explore, merge, boundar
 verify, prune, new and doctor. Only the modules of this folder print.
 
 The exit codes are 0: done; 1: a claim or a check failed; 2: bad input, and nothing is written;
-130: interrupted, and the store can be resumed. JAX and what depends on it are imported when a
-command needs them, so that `--help` is fast.
+130 and 143: interrupted or terminated, and the store can be resumed. JAX and what depends on it are
+imported when a command needs them, so that `--help` is fast.
 """
 
 import contextlib
 import dataclasses
 import gc
-import importlib.util
-import keyword
 import os
 import shlex
+import shutil
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import tyro
 from tyro.conf import FlagCreatePairsOff, Positional, arg, subcommand
 
 import jaxtheory
 from jaxtheory.cli import export
+from jaxtheory.cli.arguments import read_command
 from jaxtheory.cli.boundary import Boundary
 from jaxtheory.cli.executors import Machines
 from jaxtheory.cli.explore import Explore
 from jaxtheory.cli.export import Export
 from jaxtheory.cli.log import Logs, loggers, together
 from jaxtheory.cli.merge import Merge
+from jaxtheory.cli.new import New
 from jaxtheory.cli.parsing import SweepOptions, load_theory
 from jaxtheory.cli.rerun import Rerun
 from jaxtheory.cli.run import RESULTS, Report, Run
@@ -44,7 +45,6 @@ from jaxtheory.cli.terminal import (
     sweep_progress,
     table,
 )
-from jaxtheory.core import plugins
 from jaxtheory.core.errors import line, out_of_memory, place
 from jaxtheory.system import disk
 from jaxtheory.system.backend import computes
@@ -306,43 +306,6 @@ class Doctor:
         return code
 
 
-@dataclasses.dataclass(frozen=True)
-class New:
-    """Write NAME.py, a complete example theory in one file, as a template for your own.
-
-    The file runs, verifies and draws. Replace it part by part, as docs/add-your-theory.md explains.
-    """
-
-    name: Positional[Annotated[str, arg(metavar="NAME")]]
-    """A Python name. The file is written into the current directory and must not exist."""
-    flax: bool = False
-    """Write a Flax network that is trained on a task, as docs/networks.md explains."""
-
-    def __call__(self) -> int:
-        file = Path(f"{self.name}.py")
-        if not self.name.isidentifier() or keyword.iskeyword(self.name):
-            raise jaxtheory.InputError(
-                f"NAME = {self.name!r}: must be a Python name, like my_theory"
-            )
-        taken = {*jaxtheory.theories.names(), *plugins.offered(plugins.THEORIES)}
-        if self.name in taken or file.exists():
-            raise jaxtheory.InputError(
-                f"{self.name}: a theory or a file of this name exists; choose another name"
-            )
-        if importlib.util.find_spec(self.name):
-            raise jaxtheory.InputError(
-                f"{self.name}: a Python module of this name exists, which {file} would hide; "
-                "choose another name"
-            )
-        from jaxtheory.system.whole import write
-
-        template = "template_flax.py" if self.flax else "template.py"
-        text = Path(__file__).with_name(template).read_text(encoding="utf-8")
-        write(file, text.replace('name="template"', f'name="{self.name}"'))
-        put(f"{file}: try jaxtheory verify {file}, then jaxtheory run {file}")
-        return 0
-
-
 # --------------------------------------------------------------------------------------------- main
 
 _Command = (
@@ -378,21 +341,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _code(words: list[str]) -> int:
     """Run a command and return its exit code, after a message on stderr if it failed."""
     try:
-        command = tyro.cli(
-            _Command,
-            prog="jaxtheory",
-            description="A laboratory for transformer learning theory.",
-            args=words,
-        )
+        command = read_command(_Command, words)
         return command() if isinstance(command, _WITHOUT_JAX) else computes(command)()
-    except SystemExit as stop:  # help, or arguments that do not parse
+    except SystemExit as stop:  # after --help
         return int(stop.code or 0)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
+        ended, code = ("terminated", 143) if isinstance(stop, _Terminated) else ("interrupted", 130)
         resumes = words[:1] in (["run"], ["sweep"], ["prune"])
-        say(
-            f"interrupted; resume with: jaxtheory {shlex.join(words)}" if resumes else "interrupted"
-        )
-        return 130
+        say(f"{ended}; resume with: {shlex.join([_program(), *words])}" if resumes else ended)
+        return code
     except BrokenPipeError:  # the reader, such as `| head`, has closed the pipe
         return 141
     except jaxtheory.InputError as error:
@@ -404,6 +361,24 @@ def _code(words: list[str]) -> int:
             raise
         say(f"{line(error)}{where}" if memory or where else _of_file(error))
         return 2
+
+
+class _Terminated(KeyboardInterrupt):
+    """The process was asked to end, by `kill`, a scheduler or `make`."""
+
+
+def _end(number: int, frame: Any) -> None:
+    """End as after Ctrl-C; at once if asked again."""
+    signal.signal(number, signal.SIG_DFL)
+    raise _Terminated
+
+
+def _program() -> str:
+    """Return how this command is called: by its path if it is not on PATH."""
+    called = Path(sys.argv[0])
+    return (
+        str(called) if called.name == "jaxtheory" and not shutil.which("jaxtheory") else "jaxtheory"
+    )
 
 
 def _of_file(error: Exception) -> str:
@@ -422,6 +397,7 @@ def entry() -> None:
     """
     os.environ["MPLBACKEND"] = "agg"  # figures are files, so a notebook's backend is not needed
     gc.set_threshold(100_000)  # tracing makes many long-lived objects; saves 10 % of a short sweep
+    signal.signal(signal.SIGTERM, _end)
     code = main()
     with contextlib.suppress(OSError):
         sys.stderr.flush()

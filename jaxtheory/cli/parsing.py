@@ -3,9 +3,10 @@
 import dataclasses
 import decimal
 import inspect
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from tyro.conf import Positional, UseAppendAction, arg
 
@@ -14,6 +15,7 @@ from jaxtheory.cli.functions import observables, stop_rule
 from jaxtheory.core import plugins
 from jaxtheory.core.errors import suggest
 from jaxtheory.core.labels import name_fault
+from jaxtheory.core.plugins import file_here
 from jaxtheory.system import disk
 
 if TYPE_CHECKING:
@@ -115,11 +117,33 @@ def _parse_integers(name: str, text: str) -> list[int]:
     )
 
 
-def _parse_axis(theory: "Theory", text: str) -> tuple[str, list[Any]]:
-    """Parse `NAME=VALUES` as (name, values), where NAME is a field or its symbol.
+_OPTION_OF = {  # what is not a field -> the option that sets it for all points
+    **{name: name for name in ("seeds", "key", "record", "stop", "dtype", "buckets")},
+    "seed": "seeds",
+    "step": "record",
+    "problem": "data",
+}
 
-    NAME may also be `algorithm` or `steps`.
+
+def parse_axes(
+    theory: "Theory", option: str, texts: Iterable[str], lacks: Iterable[str] = ()
+) -> dict[str, list[Any]]:
+    """Parse each `NAME=VALUES` of an option, where NAME is a field or its symbol.
+
+    NAME may also be `algorithm` or `steps`. lacks: options that the command does not have.
     """
+    axes: dict[str, list[Any]] = {}
+    for text in texts:
+        name, values = _parse_axis(theory, option, text, lacks)
+        if name in axes:
+            raise jaxtheory.InputError(f"{name}: given twice")
+        axes[name] = values
+    return axes
+
+
+def _parse_axis(
+    theory: "Theory", option: str, text: str, lacks: Iterable[str]
+) -> tuple[str, list[Any]]:
     from jaxtheory.core.config import fields
     from jaxtheory.core.fields import Field, axis_field
 
@@ -135,30 +159,66 @@ def _parse_axis(theory: "Theory", text: str) -> tuple[str, list[Any]]:
         )
     if name == "steps":
         return name, _parse_integers(name, values)
-    field_name = axis_field(theory.Config, name)
+    try:
+        field_name = axis_field(theory.Config, name)
+    except jaxtheory.InputError:
+        if (other := _OPTION_OF.get(name)) is None:
+            raise
+        values += "," * (name == "seed" and "," not in values)  # not a number of seeds
+        hint = "all points share it" if other in lacks else f"use --{other} {values}".rstrip()
+        raise jaxtheory.InputError(f"{option} {text}: {name!r} is not a field; {hint}") from None
     return field_name, _parse_values(fields(theory.Config)[field_name], values)
 
 
-def _parse_axes(theory: "Theory", texts: Iterable[str]) -> dict[str, list[Any]]:
-    axes: dict[str, list[Any]] = {}
-    for text in texts:
-        name, values = _parse_axis(theory, text)
-        if name in axes:
-            raise jaxtheory.InputError(f"{name}: given twice")
-        axes[name] = values
-    return axes
+def _parse_settings(theory: "Theory", options: "SweepOptions") -> dict[str, Any]:
+    """Parse each `FIELD=VALUE` of --set."""
+    from jaxtheory.core.config import fields
+    from jaxtheory.core.fields import resolve
+
+    for text in options.set:
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if name in ("algorithm", "steps"):
+            hint = f"use --{name} {value}".rstrip()
+            raise jaxtheory.InputError(f"--set {text}: {name!r} is not a field; {hint}")
+        if equals and not value:
+            default = fields(theory.Config)[resolve(theory.Config, name)].default
+            raise jaxtheory.InputError(
+                f"--set {text}: has no value; write one, such as --set {name}={default}"
+            )
+    fixed = parse_axes(theory, "--set", options.set, options.LACKS)
+    for (word, values), text in zip(fixed.items(), options.set, strict=True):
+        if len(values) != 1:
+            raise jaxtheory.InputError(
+                f"--set {text}: takes one value of {word}; use {options.AXES} {text}"
+            )
+    return {word: value for word, (value,) in fixed.items()}
 
 
 def load_theory(name: str) -> "Theory":
     """Load a theory by name, or the THEORY of a FILE.py."""
     from jaxtheory.core.resolve import theory_of
 
-    theory = theory_of(name)
+    theory = _standing_alone(name, theory_of, name)
     try:
         jaxtheory.check_theory(theory)
     except jaxtheory.InputError as error:
         raise jaxtheory.InputError(f"{name}: {error}") from None
     return theory
+
+
+def _standing_alone(name: str, load: Callable, *args: Any) -> Any:
+    """Call what loads a file; say what to do about a copy of one that does not stand alone."""
+    try:
+        return load(*args)
+    except jaxtheory.InputError as error:
+        if "relative import" not in str(error) or not isinstance(error.__cause__, ImportError):
+            raise
+        named = re.findall(r"""\bname=["'](\w+)["']""", Path(name).read_text(errors="replace"))
+        figure = next((one for one in named if one in jaxtheory.figures.files()), "FIGURE")
+        raise jaxtheory.InputError(
+            f"{name}: imports from the files beside the one that it was copied from; write a copy "
+            f"that stands alone with jaxtheory new NAME --from {figure}"
+        ) from error
 
 
 def _read_npz(file: Path) -> dict[str, Any]:
@@ -174,7 +234,7 @@ def _read_npz(file: Path) -> dict[str, Any]:
 
 def _load_figures(name: str) -> "list[jaxtheory.Figure]":
     """Load the FIGURES, or the FIGURE, of a FILE.py."""
-    module = jaxtheory.theories.load(name)
+    module = _standing_alone(name, jaxtheory.theories.load, name)
     one = (module.FIGURE,) if hasattr(module, "FIGURE") else ()
     figures = getattr(module, "FIGURES", one)
     if not isinstance(figures, tuple | list):
@@ -191,6 +251,14 @@ def _load_figures(name: str) -> "list[jaxtheory.Figure]":
         if fault := name_fault(figure.name):  # files and folders of results have this name
             raise jaxtheory.InputError(f"{name}: Figure: name = {fault}")
     return list(figures)
+
+
+def is_of_figures(name: str) -> bool:
+    """True if a FILE.py defines figures, of a theory that is defined elsewhere."""
+    module = _standing_alone(name, jaxtheory.theories.load, name)
+    config = getattr(getattr(module, "THEORY", None), "Config", None)
+    own = getattr(config, "__module__", "") == module.__name__
+    return not own and bool(vars(module).keys() & {"FIGURE", "FIGURES"})
 
 
 def figure_places(name: str) -> list[tuple[str, int]]:
@@ -210,7 +278,8 @@ def figure_places(name: str) -> list[tuple[str, int]]:
         figures = [name]
     if not figures:
         names = [*files, *others, *jaxtheory.theories.names(), "headlines", "all"]
-        raise jaxtheory.InputError(f"unknown figure or theory {name!r}; {suggest(name, names)}")
+        hint = file_here(name) or suggest(name, names)
+        raise jaxtheory.InputError(f"unknown figure or theory {name!r}; {hint}")
     return [(figure, 0) for figure in figures]
 
 
@@ -221,9 +290,28 @@ def named_figures(name: str) -> "list[jaxtheory.Figure]":
     return [jaxtheory.figures.get(figure) for figure, _ in figure_places(name)]
 
 
+def parse_steps(text: str, axes: str) -> int:
+    """Parse a number of steps; axes: the option for several."""
+    numbers = _parse_integers("--steps", text)
+    if len(numbers) > 1:
+        raise jaxtheory.InputError(
+            f"--steps = {text!r}: must be one number; use {axes} steps={text} for several"
+        )
+    return numbers[0]
+
+
+def parse_seeds(text: str) -> int | list[int]:
+    """Parse a number of seeds, or a list of them."""
+    seeds = _parse_integers("seeds", text)
+    return seeds if "," in text or ":" in text else seeds[0]
+
+
 @dataclasses.dataclass(frozen=True)
 class SweepOptions:
     """Options that define a sweep."""
+
+    AXES: ClassVar[str] = "--vary"  # the option of the command for axes
+    LACKS: ClassVar[tuple[str, ...]] = ()  # options that the command does not have
 
     theory: Positional[Annotated[str, arg(metavar="THEORY")]]
     """Name of a theory, or a FILE.py that defines THEORY."""
@@ -259,22 +347,16 @@ class SweepOptions:
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of `sweep` and `plan`."""
         theory = load_theory(self.theory)
-        fixed = _parse_axes(theory, self.set)
-        for word, values in fixed.items():
-            if word in ("algorithm", "steps") or len(values) != 1:
-                raise jaxtheory.InputError(
-                    f"--set {word}: takes one value of a field; use --{word} or --vary {word}=..."
-                )
-        vary = _parse_axes(theory, self.vary)
-        zipped = [_parse_axes(theory, text.split()) for text in self.zip]
-        if twice := [word for axes in (vary, *zipped) for word in axes if word in fixed]:
+        settings = _parse_settings(theory, self)
+        vary = parse_axes(theory, self.AXES, self.vary, self.LACKS)
+        zipped = [parse_axes(theory, "--zip", text.split(), self.LACKS) for text in self.zip]
+        if twice := [word for axes in (vary, *zipped) for word in axes if word in settings]:
             raise jaxtheory.InputError(
                 f"{twice[0]} is both in --set and on an axis; remove one of the two"
             )
         steps = [step for axes in (vary, *zipped) for step in axes.get("steps", ())]
         if self.steps is None and not steps:
-            raise jaxtheory.InputError("steps: missing; add --steps N or --vary steps=...")
-        settings = {word: value for word, (value,) in fixed.items()}
+            raise jaxtheory.InputError(f"steps: missing; add --steps N or {self.AXES} steps=...")
         problem, config = None, None
         if self.data is None:
             config = theory.Config(**settings)
@@ -286,8 +368,8 @@ class SweepOptions:
             "problem": problem,
             "vary": vary or None,
             "zip": zipped or None,
-            "seeds": self._seeds(),
-            "steps": max(steps) if self.steps is None else self._steps(self.steps),
+            "seeds": parse_seeds(self.seeds),
+            "steps": max(steps) if self.steps is None else parse_steps(self.steps, self.AXES),
             "key": self.key,
             "algorithm": self.algorithm,
             "record": self._record(),
@@ -331,18 +413,6 @@ class SweepOptions:
         with jax.enable_x64((self.dtype or default) == "float64"):
             problem, _, config = theory.given(*listed, **arrays, **settings)
         return problem, config
-
-    def _steps(self, text: str) -> int:
-        numbers = _parse_integers("--steps", text)
-        if len(numbers) > 1:
-            raise jaxtheory.InputError(
-                f"--steps = {text!r}: must be one number; use --vary steps={text} for several"
-            )
-        return numbers[0]
-
-    def _seeds(self) -> int | list[int]:
-        seeds = _parse_integers("seeds", self.seeds)
-        return seeds if "," in self.seeds or ":" in self.seeds else seeds[0]
 
     def _save_params(self) -> bool | int | list[int]:
         if self.save_params is None or not self.save_params:

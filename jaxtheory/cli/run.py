@@ -1,6 +1,7 @@
 """The commands `run`, which sweeps, judges and draws figures, and `report`, which writes a page."""
 
 import dataclasses
+import shlex
 import textwrap
 import time
 from collections.abc import Iterator
@@ -8,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import quote
 
-from tyro.conf import FlagCreatePairsOff, Positional, arg
+from tyro.conf import FlagCreatePairsOff, Positional, UseAppendAction, arg
 
 import jaxtheory
+from jaxtheory.cli.changed import Changes
 from jaxtheory.cli.export import print_aside
 from jaxtheory.cli.parsing import figure_places, named_figures
 from jaxtheory.cli.terminal import (
@@ -36,6 +38,8 @@ class Run:
 
     A claim is undecided if its bound lies in the 99 % confidence interval of what was measured.
 
+    With other axes or steps, claims are judged where they still can be, and nothing is expected.
+
     The exit code is 1 if a verdict differs from the expected one.
     """
 
@@ -47,6 +51,14 @@ class Run:
     """Double the seeds of figures with undecided claims, and compute the new ones only."""
     max_seeds: int = 256
     """With --until-decided, the number of seeds of a figure at most."""
+    vary: UseAppendAction[tuple[Annotated[str, arg(metavar="NAME=VALUES")], ...]] = ()
+    """Other values along an axis of the figure, or a further axis, as in `sweep`."""
+    zip: UseAppendAction[tuple[Annotated[str, arg(metavar="NAME=VALUES")], ...]] = ()
+    """Other values along axes that vary together, such as "K=4,6 N=97,97"."""
+    seeds: Annotated[str | None, arg(metavar="N|LIST")] = None
+    """Another number of seeds, or a list of them."""
+    steps: Annotated[str | None, arg(metavar="N")] = None
+    """Another number of training steps; records end there."""
     key: int = 0
     """Root of all random numbers."""
     store: Annotated[Path, arg(metavar="DIR")] = RESULTS
@@ -64,6 +76,10 @@ class Run:
             raise jaxtheory.InputError("--until-decided and --quick exclude each other")
         self = dataclasses.replace(self, store=disk.located(self.store))
         places = figure_places(self.name)
+        if self.changes.words and len(places) != 1:
+            raise jaxtheory.InputError(
+                f"{self.changes.words[0]}: changes one figure, and {self.name} has {len(places)}"
+            )
         records, image = [], self.store
         for record, image in self._records(places):
             records.append(record)
@@ -76,18 +92,28 @@ class Run:
         elif len(places) > 1:
             table("summary", ("figure", *_OUTCOMES), _counts(records))
         put(_sentence(records))
-        undecided = any(claim["outcome"] == "undecided" for _, claim in _claims(records))
-        if undecided and not self.until_decided:
-            put("--until-decided adds seeds to what is undecided")
+        if self.changes.moves:
+            put("not the axes or steps of the figure: nothing is expected of its claims on these")
+        lost = list(_not_judged(records))
+        for told in lost:
+            put(told)
+        if not self.until_decided and (undecided := _undecided(records)):
+            put(f"--until-decided adds seeds to what is undecided: {', '.join(undecided)}")
         page = report(self.store, print_aside).absolute().as_uri()
         put(f"page {page}#{quote(image.stem)}" if len(places) == 1 else f"page {page}")
-        return int(any(claim["outcome"] == "differs" for _, claim in _claims(records)))
+        differs = any(claim["outcome"] == "differs" for _, claim in _claims(records))
+        return int(differs or bool(lost and not self.changes.words))
+
+    @property
+    def changes(self) -> Changes:
+        """What differs from the figure's own sweep."""
+        return Changes(self.vary, self.zip, self.seeds, self.steps)
 
     def _records(self, places: list[tuple[str, int]]) -> Iterator[tuple[dict[str, Any], Path]]:
         """Yield the record and the drawing of every figure; several run side by side."""
         estimates = [jaxtheory.figures.seconds(name) or 0.0 for name, _ in places]
         if len(places) == 1:
-            if estimates[0] and not self.quick:
+            if estimates[0] and not self.quick and not self.changes.words:
                 time_text = duration(estimates[0])
                 put(f"{self.name}: takes about {time_text}, or less if it has run before")
             yield run_one(self, *places[0], alone=True)
@@ -129,7 +155,7 @@ def _rows(records: list[dict[str, Any]]) -> Iterator[tuple[str, ...]]:
     from jaxtheory.reports import wording
 
     for name, claim in _claims(records):
-        verdict = claim["finding"]
+        verdict = claim["finding"].partition(": ")[0]  # a reason follows below the table
         if claim["outcome"] == "differs":
             verdict = f"differs: {verdict}"
         elif claim["outcome"] == "open" and claim["n"] is not None:
@@ -162,6 +188,21 @@ def _sentence(records: list[dict[str, Any]]) -> str:
     return f"{wording.count(len(claims), 'claim')}: {', '.join(parts)}; {told}"
 
 
+def _not_judged(records: list[dict[str, Any]]) -> Iterator[str]:
+    """Say of each claim that does not fit the axes why it is not judged."""
+    from jaxtheory.claims.judged import NOT_JUDGED
+
+    for name, claim in _claims(records):
+        if claim["finding"].startswith(NOT_JUDGED):
+            yield f"{name} {claim['finding']}"
+
+
+def _undecided(records: list[dict[str, Any]]) -> list[str]:
+    """Name the undecided claims, with the number of seeds that would decide each."""
+    needed = {n: c["seeds_needed"] for n, c in _claims(records) if c["outcome"] == "undecided"}
+    return [f"{name} (about {count} seeds)" if count else name for name, count in needed.items()]
+
+
 def _theories(records: list[dict[str, Any]]) -> str:
     """Describe which theory the first letters of claims are of, in lines of 100 columns."""
     letters = {
@@ -190,7 +231,10 @@ def run_one(
 def _run_one(options: Run, figure: "Figure", name: str, alone: bool) -> tuple[dict[str, Any], Path]:
     from jaxtheory.reports import records
 
-    image = records.stem(options.store, figure.name, options.key, options.quick)
+    changes = options.changes.words
+    if changes:
+        figure = options.changes.of(figure, options.quick)
+    image = records.stem(options.store, figure.name, options.key, options.quick, changes)
     image = image.with_suffix(".png")
     bar = steps_progress if figure.experiment else sweep_progress
     begun = time.perf_counter()
@@ -210,12 +254,13 @@ def _run_one(options: Run, figure: "Figure", name: str, alone: bool) -> tuple[di
         written = records.keep_paper(image, result, options.paper, tell)
         print_aside(f"{figure.name}: {', '.join(str(file) for file in written)}")
     shown_name = name if name.endswith(".py") else figure.name
-    command = f"jaxtheory run {shown_name}{' --quick' * options.quick}"
+    command = shlex.join(["jaxtheory", "run", shown_name, *["--quick"] * options.quick, *changes])
     if options.until_decided:
         command += f" --until-decided --max-seeds {options.max_seeds}"
     record = records.keep_record(
         image.with_suffix(".json"),
         result,
+        changes=shlex.join(changes),
         key=options.key,
         quick=options.quick,
         command=command + (f" --key {options.key}" if options.key else ""),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from tyro.conf import FlagCreatePairsOff, Positional, arg
 
 import jaxtheory
-from jaxtheory.cli.parsing import load_theory, named_figures
+from jaxtheory.cli.parsing import is_of_figures, load_theory, named_figures
 from jaxtheory.cli.terminal import duration, put, table
 from jaxtheory.core import plugins
 from jaxtheory.core.errors import tried
@@ -75,7 +75,7 @@ class Show:
 
     def __call__(self) -> int:
         theories = {*jaxtheory.theories.names(), *plugins.offered(plugins.THEORIES)}
-        if self.name in theories or self.name.endswith(".py"):
+        if self.name in theories or (self.name.endswith(".py") and not is_of_figures(self.name)):
             _show_theory(self.name, self.all)
         else:
             for figure in named_figures(self.name):
@@ -88,6 +88,8 @@ def _show_theory(name: str, whole: bool) -> None:
     theory = load_theory(name)
     entries = jaxtheory.figures.entries().values()
     figures = [jaxtheory.figures.get(f.name) for f in entries if f.theory == theory.name]
+    if name.endswith(".py") and vars(jaxtheory.theories.load(name)).keys() & {"FIGURE", "FIGURES"}:
+        figures += named_figures(name)
     put("\n".join(_page(*_of_theory(theory, figures), whole=whole)))
     if not whole:
         put(f"\nmore: jaxtheory show {name} --all")
@@ -166,6 +168,7 @@ def _of_theory(theory: "Theory", figures: "Sequence[Figure]") -> tuple[list[str]
     from jaxtheory.core import contract, docstrings
     from jaxtheory.core.config import canonical, fields
     from jaxtheory.core.theory import outputs
+    from jaxtheory.reports import wording
 
     contract.require_contract(theory, canonical(theory.Config(), jnp.result_type(float)))
     meanings = docstrings.variables(theory)
@@ -183,7 +186,7 @@ def _of_theory(theory: "Theory", figures: "Sequence[Figure]") -> tuple[list[str]
         for title, group in shown.items()
     }
     sections["algorithms (the first is the default)"] = [*docstrings.algorithms(theory).items()]
-    sections[f"claims ({len(claims)}, in {len(figures)} figures)"] = [
+    sections[f"claims ({len(claims)}, in {wording.count(len(figures), 'figure')})"] = [
         (claim.id, _PREFIX[claim.expect] + claim.statement) for claim in claims
     ]
     return head, sections

@@ -75,6 +75,7 @@ _HINTS = {  # texts of errors of JAX -> what to write instead
     "'Size'": "a Size cannot be used as a number: use .cap for shapes, .n or .real in arithmetic",
 }
 
+_CLOSE = 0.6  # likeness of two names from which one is taken for the other
 _BYTES = re.compile(r"\d+(?:\.\d*)? ?(?:bytes|[kKMGTPE]i?B)\b")  # as XLA and NumPy write them
 
 
@@ -124,18 +125,21 @@ def place(error: BaseException) -> str:
 def suggest(name: str, known: Iterable[str]) -> str:
     """Return a hint for an unknown name: the closest known names, or the nearest five.
 
-    Of several names that are equally close, those that begin with the given name are preferred.
+    Capital letters do not count. Of several names that are equally close, those that begin with the
+    given name are preferred.
     """
-    known = list(dict.fromkeys(known))
-    if close := difflib.get_close_matches(name, known, n=len(known)):
-        likeness = {other: difflib.SequenceMatcher(None, other, name).ratio() for other in close}
-        best = [other for other in known if likeness.get(other) == max(likeness.values())]
+    known, plain = list(dict.fromkeys(known)), name.casefold()
+    likeness = {
+        other: difflib.SequenceMatcher(None, other.casefold(), plain).ratio() for other in known
+    }
+    near = sorted(known, key=lambda other: -likeness[other])
+    if near and likeness[near[0]] >= _CLOSE:
+        best = [other for other in known if likeness[other] == likeness[near[0]]]
         best = [other for other in best if other.startswith(name)] or best
         return f"did you mean {' or '.join(map(repr, best))}?"
     if len(known) <= 5:
         return "known: " + ", ".join(known)
-    near = difflib.get_close_matches(name, known, n=5, cutoff=0.0)
-    return f"the nearest of {len(known)}: {', '.join(near)}"
+    return f"the nearest of {len(known)}: {', '.join(near[:5])}"
 
 
 def checks_arguments(function: Function) -> Function:

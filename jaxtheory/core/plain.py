@@ -25,4 +25,18 @@ def as_json(value: Any) -> Any:
         return value
     if callable(value):
         return f"{getattr(value, '__qualname__', type(value).__qualname__)} {code_hash(value)}"
-    return re.sub(r" at 0x[0-9a-f]+", "", str(value))
+    return without_address(str(value))
+
+
+def without_address(text: str) -> str:
+    """Return what `repr` or `str` says of objects without their addresses in memory.
+
+    Args:
+        text: What they return.
+
+    Example:
+        >>> from jaxtheory.core.plain import without_address
+        >>> without_address("<function f at 0x7f0a12>")
+        '<function f>'
+    """
+    return re.sub(r" at 0x[0-9a-f]+", "", text)

@@ -13,6 +13,7 @@ import hashlib
 import importlib
 import importlib.machinery
 import importlib.util
+import os
 import sys
 import weakref
 from collections.abc import Iterator
@@ -86,6 +87,11 @@ def files() -> list[tuple[ModuleType, dict[str, str]]]:
     Each has the path of its file as `file` and the SHA-256 of its contents as `sha256`.
     """
     return [*_files.items()][::-1]
+
+
+def file_here(name: str) -> str:
+    """Return a hint if a Python file has this name without its suffix, else ""."""
+    return f"did you mean {name}.py, a file?" if os.path.isfile(f"{name}.py") else ""
 
 
 def _text_of(file: Path) -> bytes:
@@ -184,17 +190,18 @@ def question_of_entry(entry: Any) -> str:
     The file is read and not run, since packages may offer many figures that take long to import.
     """
     try:
-        source = _source(entry.module)
+        source = file_of_entry(entry)
         return question_of_file(source) if source is not None else ""
     except (ImportError, OSError, SyntaxError, ValueError) as error:
         reason = " ".join(str(error).split())
         return f"broken: {entry.name} of {package(entry)}: {type(error).__name__}: {reason}"
 
 
-def _source(module: str) -> Path | None:
-    """Return the file of a module, found without importing the packages around it; None if it is
-    not a Python file. Raises ModuleNotFoundError if the module is missing.
+def file_of_entry(entry: Any) -> Path | None:
+    """Return the file of an entry point's module, found without importing the packages around it;
+    None if it is not a Python file. Raises ModuleNotFoundError if the module is missing.
     """
+    module = entry.module
     top, *inner = module.split(".")
     name, spec = top, importlib.util.find_spec(top)
     for part in inner:

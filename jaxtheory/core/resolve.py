@@ -14,7 +14,7 @@ from jaxtheory.core import plugins
 from jaxtheory.core.check_theory import check_theory
 from jaxtheory.core.errors import InputError, line, suggest
 from jaxtheory.core.extended import without_additions
-from jaxtheory.core.plugins import SHIPPED, THEORIES, load_entry, loaded_file, offered
+from jaxtheory.core.plugins import SHIPPED, THEORIES, file_here, load_entry, loaded_file, offered
 from jaxtheory.core.theory import Theory
 
 
@@ -68,10 +68,9 @@ def named_theory(name: str) -> Theory:
         return theory
     others = offered(THEORIES)
     if name not in others:
-        raise InputError(
-            f"unknown theory {name!r}; {suggest(name, [*SHIPPED, *others])}, or pass the path of a "
-            "FILE.py that defines THEORY"
-        )
+        known = suggest(name, [*SHIPPED, *others])
+        hint = file_here(name) or f"{known}, or pass the path of a FILE.py that defines THEORY"
+        raise InputError(f"unknown theory {name!r}; {hint}")
     offer: Theory = load_entry(others[name])
     check_theory(offer)
     return offer

@@ -75,9 +75,9 @@ def boundary(
         along: A traced or evaluation field, by its name or its symbol.
         between: The interval (low, high) in which the boundary is searched.
         when: A function of the dataset of a sweep over `over`, "seed" and `along` that returns a
-            truth value for each run: `jaxtheory.diverged`, `jaxtheory.below("loss", 0.1)`, or your
-            own. In this dataset `along` counts candidates, and `data[along + "_value"]` has their
-            values by point and seed.
+            truth value for each run: `jaxtheory.diverged`, `jaxtheory.below("loss", 0.1)`,
+            `jaxtheory.above("accuracy", 0.9)`, or your own. In this dataset `along` counts
+            candidates, and `data[along + "_value"]` has their values by point and seed.
         over: Axes of points, as `vary` in `sweep`.
         law: law(problem, config), the predicted boundary of a run, which does not read `along`; or
             several of them by name, such as {"law": law, "bound": bound}.

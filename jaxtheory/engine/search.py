@@ -20,7 +20,7 @@ from jaxtheory.engine.execution.local import Execute, Tell, here, silent
 from jaxtheory.engine.execution.progress import Meter, Progress
 from jaxtheory.engine.planning.lay_out import plan_request
 from jaxtheory.engine.planning.layout import lanes
-from jaxtheory.engine.properties import Below
+from jaxtheory.engine.properties import Ends
 from jaxtheory.engine.records import Chunk, Lanes, Part
 from jaxtheory.engine.request.request import Request
 from jaxtheory.engine.request.settings import numerics
@@ -267,7 +267,9 @@ def _bracket(values: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray, np.ndar
 
 def _name(when: Any) -> str:
     """The property in words."""
-    return str(when) if isinstance(when, Below) else getattr(when, "__name__", "")
+    if isinstance(when, Ends):
+        return str(when)
+    return getattr(getattr(when, "func", when), "__name__", "")  # also of a partial function
 
 
 def _note(crossings: np.ndarray, first: np.ndarray, one: np.ndarray, between: str) -> str:

@@ -6,9 +6,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxtheory.plotting.grid import name
+from jaxtheory.plotting import zeros
+from jaxtheory.plotting.grid import words
 
-COLUMNS = ("panel", "title", "kind", "label", "x", "y", "value", "low", "high", "n")
+COLUMNS = (
+    *("panel", "title", "x_label", "y_label", "value_label", "kind", "label"),
+    *("x", "y", "value", "low", "high", "n"),
+)
 _BAND = "two standard errors to either side, cut to the range of the runs"
 
 
@@ -121,7 +125,8 @@ def caption(figure: Any) -> str:
     lost = {(note.label, note.lost, note.of) for note in of["mean"] + of["runs"] if note.lost}
     if lost:
         sentences.append(f"Left out, as they have no value: {_left_out(sorted(lost))}.")
-    return " ".join([*sentences, *figure.__dict__.get("_jaxtheory_remarks", [])])
+    sentences += filter(None, [zeros.sentence([(ax, notes(ax)) for ax in figure.axes])])
+    return " ".join([*sentences, *dict.fromkeys(figure.__dict__.get("_jaxtheory_remarks", ()))])
 
 
 _KINDS = (
@@ -225,7 +230,8 @@ def numbers(figure: Any) -> list[dict[str, Any]]:
         figure: Any matplotlib figure.
 
     Returns:
-        Rows with the keys panel (counted from 1), title, kind, label, x, y, value, low, high and n.
+        Rows with the keys panel (counted from 1), title, x_label, y_label, value_label (that of the
+        color bar), kind, label, x, y, value, low, high and n. Titles and labels are in one line.
         kind is line, theory, reference, law, threshold, run, point, bar, band or cell. For a cell
         x and y are the names of its column and row, and value is its number.
 
@@ -239,7 +245,7 @@ def numbers(figure: Any) -> list[dict[str, Any]]:
     panels = [ax for ax in figure.axes if ax.get_label() != "<colorbar>"]
     rows = []
     for panel, ax in enumerate(panels, 1):
-        head = {"panel": panel, "title": name(ax)}
+        head = {"panel": panel} | words(ax)
         for row in _of_panel(ax):
             rows.append(dict.fromkeys(COLUMNS, "") | head | row)
     return rows
@@ -303,7 +309,7 @@ def _errorbar(container: Any) -> list[dict[str, Any]]:
     head = {"kind": "point", "label": _named(container)}
     return [
         head | {"x": _plain(x), "y": _plain(y), "low": _plain(s[0, 1]), "high": _plain(s[-1, 1])}
-        for x, y, s in zip(*line.get_data(), sticks.get_segments(), strict=True)
+        for x, y, s in zip(*line.get_data(), zeros.whole_corners(sticks), strict=True)
     ]
 
 
@@ -346,9 +352,9 @@ def _collection(drawn: Any, note: Drawn | None) -> list[dict[str, Any]]:
         ]
     if type(drawn).__name__ in ("PolyCollection", "FillBetweenPolyCollection"):
         rows = []
-        for path in drawn.get_paths():
+        for corners in zeros.whole_corners(drawn):
             ends: dict[Any, list[Any]] = {}
-            for x, y in path.vertices:
+            for x, y in corners:
                 ends.setdefault(_plain(x), []).append(_plain(y))
             rows += [
                 {"kind": "band", "label": label, "x": x, "low": min(y), "high": max(y)}

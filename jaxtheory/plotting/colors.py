@@ -6,6 +6,7 @@ import numpy as np
 
 from jaxtheory.core.errors import InputError
 from jaxtheory.plotting.captions import broken
+from jaxtheory.plotting.grid import remember_bar
 from jaxtheory.plotting.panels import Axes, plain_numbers, room
 from jaxtheory.plotting.sizes import LETTER, SMALL, TEXT, points
 
@@ -76,6 +77,7 @@ def color_bar(ax: Axes, picture: Any, label: str = "") -> None:
     )  # fmt: skip
     extend: Any = {"": "neither", "-": "min", "+": "max", "-+": "both"}[over]
     drawn = ax.figure.colorbar(picture, ax=ax, extend=extend)
+    remember_bar(ax, label)
     drawn.set_label(broken(label, room(ax)[1] - 0.85, LETTER * points(TEXT)), size=points(TEXT))
     drawn.ax.tick_params(which="both", labelsize=points(SMALL), width=0.6)
     drawn.outline.set_linewidth(0.6)

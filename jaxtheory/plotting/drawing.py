@@ -24,6 +24,7 @@ from jaxtheory.plotting.sizes import PAPERS, on_paper
 _IGNORED = "drawn with the default settings of matplotlib, as yours fail: {}"
 _TEX = ("lualatex", "xelatex", "pdflatex")
 # without dates, so that equal drawings have equal bytes
+_FILES: Any = {"svg.hashsalt": "jaxtheory", "pdf.fonttype": 42, "ps.fonttype": 42}  # TrueType
 _UNDATED = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}
 
 
@@ -136,7 +137,7 @@ def _rendered(draw: Callable[[], Any], formats: Sequence[str], captioned: bool) 
     for name in formats:
         content = io.BytesIO()
         undated: Any = {"metadata": _UNDATED[name]} if name in _UNDATED else {}
-        with matplotlib.rc_context({"svg.hashsalt": "jaxtheory"}):
+        with matplotlib.rc_context(_FILES):
             drawn.savefig(content, format=name, dpi=dots, **undated)
         files[name] = content.getvalue()
     return Drawing(files, plot.numbers(drawn), title_of(drawn), text)

@@ -4,7 +4,8 @@ from collections import Counter
 from typing import Any
 
 _SHARE = "_jaxtheory_share"  # of the figure's width and height, for a panel of a grid
-_NAME = "_jaxtheory_name"  # of a panel whose title or label stands at another one
+_WORDS = "_jaxtheory_words"  # of a panel whose title or labels stand at another one
+_BAR = "_jaxtheory_bar"  # of a panel: the label of its color bar
 
 
 def layout(columns: int, rows: int, across: int) -> tuple[int, int, bool]:
@@ -55,9 +56,25 @@ def share(ax: Any) -> tuple[float, float]:
     return 1 / columns, 1 / rows
 
 
-def name(ax: Any) -> str:
-    """Return the title of a panel, or else the label of its vertical axis."""
-    return str(ax.__dict__.get(_NAME) or ax.get_title() or ax.get_ylabel())
+def words(ax: Any) -> dict[str, str]:
+    """Return what a panel shows: its title, or else the label of its vertical axis, the labels of
+    its axes, and that of its color bar, each in one line.
+    """
+    bars = [p.colorbar.ax for p in (*ax.collections, *ax.images) if getattr(p, "colorbar", None)]
+    color = bars[0].get_ylabel() or bars[0].get_xlabel() if bars else ax.__dict__.get(_BAR, "")
+    found = {
+        "title": ax.get_title() or ax.get_ylabel(),
+        "x_label": ax.get_xlabel(),
+        "y_label": ax.get_ylabel(),
+        "value_label": color,
+    }
+    found = {kind: " ".join(text.split()) for kind, text in found.items()}
+    return found | ax.__dict__.get(_WORDS, {})
+
+
+def remember_bar(ax: Any, label: str) -> None:
+    """Keep the label of the color bar of a panel whose colored curves do not know it."""
+    ax.__dict__[_BAR] = label
 
 
 def say_once(figure: Any) -> None:
@@ -75,7 +92,7 @@ def say_once(figure: Any) -> None:
     for panels in grids.values():
         rows, columns = ([*dict.fromkeys(at[k] for at in panels)] for k in (0, 1))
         for ax in panels.values():
-            ax.__dict__.setdefault(_NAME, name(ax))
+            ax.__dict__.setdefault(_WORDS, words(ax))
         in_row = [[panels[i, j] for j in columns if (i, j) in panels] for i in rows]
         in_column = [[panels[i, j] for i in rows if (i, j) in panels] for j in columns]
         for line in in_row:

@@ -48,7 +48,6 @@ def picture(data: xr.Dataset, metric: str) -> Any:
     figure = drawing(shown, metric, wide[:2], title)
     if lost := plot.diverged(data):
         plot.remark(figure, lost)
-    plot.add_caption(figure)
     return figure
 
 

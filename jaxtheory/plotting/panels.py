@@ -17,6 +17,7 @@ from jaxtheory.plotting.sizes import SMALL as SMALL
 from jaxtheory.plotting.sizes import TEXT as TEXT
 from jaxtheory.plotting.sizes import TITLE as TITLE
 from jaxtheory.plotting.sizes import points
+from jaxtheory.plotting.zeros import set_log
 
 if TYPE_CHECKING:  # matplotlib is imported when something is drawn, see `panels`
     from matplotlib.axes import Axes as Axes
@@ -175,7 +176,8 @@ def finish(
         title: The title of the panel.
         legend: False leaves out the legend.
         **scales: The scales of the axes, such as xscale="log" or yscale="log". An axis whose data
-            have no positive number stays linear.
+            have no positive number stays linear. A logarithmic axis has no place for points at 0 or
+            below; the caption counts them.
 
     Example:
         >>> from jaxtheory import plot
@@ -191,9 +193,11 @@ def finish(
     for name, scale in scales.items():
         if scale == "log" and ax.has_data() and np.isinf(getattr(ax.dataLim, f"minpos{name[0]}")):
             continue
-        getattr(ax, f"set_{name}")(scale)
         if scale == "log":
+            set_log(ax, name[0])
             plain_numbers(getattr(ax, f"{name[0]}axis"))
+        else:
+            getattr(ax, f"set_{name}")(scale)
     if legend and ax.get_legend_handles_labels()[0]:
         import matplotlib
 

@@ -63,12 +63,14 @@ def records(
             pairs.append((file, read_record(file)))
         except NotARecordError as error:
             tell(f"skipped {file}: {error}")
-    return sorted(pairs, key=lambda pair: (pair[1]["theory"], pair[1]["figure"], pair[1]["key"]))
+    order = "theory", "figure", "changes", "key"
+    return sorted(pairs, key=lambda pair: [pair[1][name] for name in order])
 
 
 def _entry(file: Path, record: dict[str, Any], tell: Callable[[str], None]) -> dict[str, Any]:
     """Return a record with its files as data and the texts of the page."""
     suffix = f" (key {record['key']})" if record["key"] else ""
+    changed = f" ({record['changes']})" if record["changes"] else ""
     claims = [
         claim
         | {"id": name, "anchor": f"{file.stem}.{name}"}
@@ -86,7 +88,7 @@ def _entry(file: Path, record: dict[str, Any], tell: Callable[[str], None]) -> d
     )
     return record | {
         "anchor": file.stem,
-        "title": record["figure"] + suffix + " (quick)" * record["quick"],
+        "title": record["figure"] + suffix + " (quick)" * record["quick"] + changed,
         "group": record["theory"] or record["figure"].partition("_")[0],
         "finding": record["title"] or record["question"] or record["figure"],
         "claims": claims,

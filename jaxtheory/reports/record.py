@@ -9,7 +9,7 @@ _BYTES = 16 << 20  # a record has about 20 KB, so a larger file is not a record
 _Kinds = dict[str, tuple[type, ...]]
 _ENTRIES: _Kinds = {
     **dict.fromkeys(("figure", "theory", "question", "source", "store"), (str,)),
-    **dict.fromkeys(("command", "setup", "model", "drawn", "title"), (str,)),
+    **dict.fromkeys(("command", "changes", "setup", "model", "drawn", "title"), (str,)),
     **dict.fromkeys(("runs", "versions", "claims", "files"), (dict,)),
     "stores": (list,),
     "key": (int,),
@@ -24,7 +24,7 @@ _CLAIM: _Kinds = {
     "measured": (int, float, NoneType),
     "interval": (list, NoneType),
     "threshold": (int, float, str, NoneType),
-    **dict.fromkeys(("n", "least", "seeds"), (int, NoneType)),
+    **dict.fromkeys(("n", "least", "seeds", "seeds_needed"), (int, NoneType)),
 }
 _GRADIENT: _Kinds = {
     "error": (int, float, NoneType),
@@ -33,8 +33,9 @@ _GRADIENT: _Kinds = {
     "code": (str,),
 }
 # which records of earlier versions lack
-_LATER: dict[str, Any] = {"files": {}, "drawn": "", "title": "", "stores": []}
-_LATER_OF_CLAIM: dict[str, Any] = {"least": None, "seeds": None, "at": "", "why": ""}
+_LATER: dict[str, Any] = {"files": {}, "drawn": "", "title": "", "stores": [], "changes": ""}
+_LATER_OF_CLAIM: dict[str, Any] = {"at": "", "why": ""}
+_LATER_OF_CLAIM |= {"least": None, "seeds": None, "seeds_needed": None}
 _LATER_OF_CLAIM |= {"interval": None, "exceptions": "", "decision": "not tested"}
 
 

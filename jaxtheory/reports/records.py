@@ -8,7 +8,7 @@ import json
 import math
 import platform
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -37,9 +37,15 @@ _DRAWN = (".png", ".pdf", ".svg", ".csv")
 _VERSIONS = ("jaxtheory", "jax", "jaxlib", "numpy", "xarray")
 
 
-def stem(folder: Path, name: str, key: int = 0, quick: bool = False) -> Path:
-    """Return the path of a figure's files without suffix: FOLDER/<name>[-quick][-key<key>]."""
-    return folder / f"{name}{'-quick' * quick}{f'-key{key}' if key else ''}"
+def stem(
+    folder: Path, name: str, key: int = 0, quick: bool = False, changes: Sequence[str] = ()
+) -> Path:
+    """Return the path of a figure's files without suffix: FOLDER/<name>[-quick][-key<key>].
+
+    With other axes, seeds or steps, a hash of these changes follows.
+    """
+    changed = f"-{fingerprint({'changes': changes})}" if changes else ""
+    return folder / f"{name}{'-quick' * quick}{f'-key{key}' if key else ''}{changed}"
 
 
 def keep_drawing(
@@ -129,10 +135,10 @@ def disagreeing(folder: Path, record: dict[str, Any]) -> list[str]:
 def keep_record(file: Path, result: FigureResult, **facts: Any) -> dict[str, Any]:
     """Write the JSON record of a run of a figure and return it.
 
-    The record has the facts (command, key, seconds), the set-up, the versions, the comparison of
-    the theory's gradient with autodiff, and the text and verdict of each claim, with None for NaN.
-    If an earlier record has the same numbers, its seconds are kept, and likewise the comparison of
-    the same gradient.
+    The record has the facts (command, changes, key, seconds), the set-up, the versions, the
+    comparison of the theory's gradient with autodiff, and the text and verdict of each claim, with
+    None for NaN. If an earlier record has the same numbers, its seconds are kept, and likewise the
+    comparison of the same gradient.
     """
     figure, before = result.figure, _before(file)
     same = result.store is not None and before.get("store") == str(result.store)
@@ -237,6 +243,7 @@ def record_claim(judged: Judged) -> dict[str, Any]:
         "n": None if verdict is None else verdict.n,
         "least": None if verdict is None else verdict.least,
         "seeds": None if verdict is None else verdict.seeds,
+        "seeds_needed": None if verdict is None else verdict.seeds_needed,
         "decision": "not tested" if verdict is None else verdict.decision,
         "finding": judged.finding,
         "outcome": judged.outcome,

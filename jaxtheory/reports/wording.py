@@ -1,14 +1,17 @@
 """Descriptions of figures and verdicts: question, sweep, measured number, seeds."""
 
+import functools
 import inspect
 import math
 import sys
+import types
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from jaxtheory.claims.figure import Figure, arguments
 from jaxtheory.claims.figure import seeds as seeds_of
+from jaxtheory.core.plain import without_address
 from jaxtheory.core.plugins import question_of_file
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.results.attributes import values
@@ -54,7 +57,8 @@ def _search(options: dict[str, Any]) -> str:
     low, high = map(_value, options.pop("between"))
     when, law = options.pop("when"), options.pop("law", None)
     words = when.__doc__ or "" if inspect.isfunction(when) else ""
-    told = " ".join(words.split("\n\n")[0].split()).rstrip(".") or str(when)
+    named = _value(when) if isinstance(when, functools.partial | types.FunctionType) else str(when)
+    told = " ".join(words.split("\n\n")[0].split()).rstrip(".") or without_address(named)
     names = list(law) if isinstance(law, Mapping) else ["a law"] * (law is not None)
     ours = f", compared with {' and '.join(names)}" if names else ""
     return f"the {options.pop('along')} between {low} and {high} where this changes: {told}{ours}"
@@ -86,12 +90,20 @@ def _records(record: Any) -> str:
 
 
 def _value(one: Any) -> str:
-    """Format a value of an option; a function by its name."""
+    """Format a value of an option; functions, also in containers, by their names."""
+    if isinstance(one, functools.partial):
+        return f"{_value(one.func)}(…)"
     if callable(one):
         return getattr(one, "__name__", type(one).__name__)
     if isinstance(one, float):
         return f"{one:.4g}"
-    text = repr(one) if isinstance(one, str) and not one.isidentifier() else str(one)
+    if isinstance(one, Mapping):
+        text = f"{{{', '.join(f'{name}: {_value(each)}' for name, each in one.items())}}}"
+    elif type(one) in (list, tuple, set, frozenset):
+        text = f"[{', '.join(map(_value, one))}]"
+    else:
+        text = repr(one) if isinstance(one, str) and not one.isidentifier() else str(one)
+    text = without_address(text)
     return text if len(text) <= 60 else f"{text[:59]}…"
 
 

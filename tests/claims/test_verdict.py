@@ -6,6 +6,7 @@ import xarray as xr
 
 import jaxtheory
 from jaxtheory import InputError, verdict
+from jaxtheory.claims import at_least, at_most, between
 from jaxtheory.reports import wording
 
 CONDITIONS = xr.DataArray([np.linspace(1, 3, 9), np.linspace(5, 7, 9)], dims=("x", "seed"))
@@ -41,6 +42,15 @@ def test_statistic_place_and_bound(options, decision, measured):
     assert found.holds is {"holds": True, "fails": False, "undecided": None}[decision]
     low, high = found.interval
     assert low <= found.measured <= high
+
+
+def test_a_bound_as_in_a_claim():
+    for bound, ends in (
+        (at_least(0.5), {"at_least": 0.5}),
+        (at_most(4.5), {"at_most": 4.5}),
+        (between(0.5, 6.1), {"between": (0.5, 6.1)}),
+    ):
+        assert verdict(CONDITIONS, bound) == verdict(CONDITIONS, **ends)
 
 
 def test_a_share_counts_truth_and_an_infinite_run_is_the_worst():
@@ -84,6 +94,8 @@ def test_a_single_run_of_several_conditions_decides_no_mean():
     [
         {},
         {"at_least": 1.0, "at_most": 2.0},
+        {"bound": at_least(1.0), "at_most": 2.0},
+        {"bound": 1.0},
         {"statistic": "mode", "at_least": 1.0},
         {"where": "here", "at_least": 1.0},
     ],

@@ -47,7 +47,7 @@ def test_runs_without_a_boundary_are_told(capsys):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--when", "often"], "must be diverged, METRIC < NUMBER, or FILE.py:FUNCTION"),
+        (["--when", "often"], 'must be diverged, "METRIC < NUMBER", "METRIC > NUMBER" or FILE.py'),
         (["--when", "distance < x"], "'x' is not a number"),
         (["--when", "distanc < 1"], "no metric has this name; did you mean 'distance'"),
         (["--when", "own.py:far"], "own.py"),

@@ -4,7 +4,7 @@ import pytest
 import xarray as xr
 
 import jaxtheory
-from jaxtheory.cli.functions import StopRule, observables, stop_rule
+from jaxtheory.cli.functions import StopRule, boundary_property, observables, stop_rule
 from jaxtheory.cli.main import main
 
 
@@ -25,6 +25,15 @@ def test_a_rule_of_a_metric(text, rule):
 def test_a_text_that_is_not_a_rule(text):
     with pytest.raises(jaxtheory.InputError, match="--stop"):
         stop_rule(text)
+    with pytest.raises(jaxtheory.InputError, match="--when"):
+        boundary_property(text)
+
+
+@pytest.mark.parametrize("text", ["loss < 0.1", "loss<.1", "train_accuracy > 0.9", "loss>1e-3"])
+def test_a_boundary_takes_the_rules_of_stop(text):
+    rule, found = stop_rule(text), boundary_property(text)
+    assert (found.name, found.below, found.limit) == (rule.metric, rule.below, rule.limit)
+    assert boundary_property("diverged") is jaxtheory.diverged
 
 
 def test_functions_of_a_file(tmp_path, monkeypatch, capsys):

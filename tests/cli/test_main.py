@@ -15,7 +15,7 @@ from helpers.stores import lose_dataset
 from helpers.strangers import strangers  # noqa: F401
 
 import jaxtheory
-from jaxtheory.cli.main import main
+from jaxtheory.cli.main import _program, main
 from jaxtheory.engine.results.store import Store
 
 ROOT = Path(__file__).parents[2]
@@ -131,7 +131,7 @@ def test_uneven_zips_are_refused(here: Path, capsys: pytest.CaptureFixture) -> N
         (["verify", REGRESSION, "--seeds", "0"], "seeds"),
         (["frobnicate"], "frobnicate"),
         (["run"], "NAME"),
-        ([], "Missing subcommand"),
+        ([], "the command is missing"),
     ],
     ids=["show", "run", "run file", "verify", "verify seeds", "unknown", "no name", "nothing"],
 )
@@ -353,7 +353,10 @@ def test_verify_fails(here: Path, capsys: pytest.CaptureFixture) -> None:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("my_theory", "my_theory: a theory or a file of this name exists; choose another"),
+        (
+            "my_theory",
+            "my_theory: a theory, a figure or a file of this name exists; choose another",
+        ),
         ("low_rank", "choose another"),
         ("mean", "choose another"),
         ("no-name", "a Python name"),
@@ -383,10 +386,67 @@ def test_an_interruption_says_how_to_resume(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(jaxtheory, "sweep", interrupted, raising=False)
+    monkeypatch.setattr(sys, "argv", ["pytest"])
     assert main(["sweep", REGRESSION, "--zip", "d=1,2 eta=1,2", "--steps", "3"]) == 130
     assert (
         f"jaxtheory sweep {REGRESSION} --zip 'd=1,2 eta=1,2' --steps 3" in capsys.readouterr().err
     )
+
+
+def test_a_command_that_is_not_on_the_path_is_named_by_its_own(monkeypatch, here: Path) -> None:
+    """As in `make reproduce`, which calls .venv/bin/jaxtheory."""
+    monkeypatch.setenv("PATH", str(here))
+    for called, told in (
+        (".venv/bin/jaxtheory", ".venv/bin/jaxtheory"),
+        ("/usr/lib/jaxtheory/__main__.py", "jaxtheory"),
+    ):
+        monkeypatch.setattr(sys, "argv", [called])
+        assert _program() == told
+    (here / "jaxtheory").touch(mode=0o755)
+    monkeypatch.setattr(sys, "argv", [str(here / "jaxtheory")])
+    assert _program() == "jaxtheory"
+
+
+@pytest.mark.slow
+def test_figures_in_processes_end_together_when_they_are_asked_to(here: Path) -> None:
+    """As `make reproduce` does when it gets SIGTERM; none of its processes is left."""
+    file = here / "headlines.py"
+    file.write_text(
+        "import sys\nfrom jaxtheory.cli import main\nfrom jaxtheory.engine.execution import "
+        "processes\nfrom jaxtheory.cli import run\nprocesses.count_processes = lambda jobs: 2\n"
+        "if __name__ == '__main__':\n    sys.argv = ['jaxtheory', 'run', 'task_diversity']\n"
+        "    main.entry()\n"
+    )
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    process = subprocess.Popen(
+        [sys.executable, str(file)], env=environment, start_new_session=True, **pipes
+    )
+    while len(members(process.pid)) < 3:
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.05)
+    process.terminate()
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 143
+    assert errors.endswith("terminated; resume with: jaxtheory run task_diversity\n")
+    for _ in range(100):
+        if not members(process.pid):
+            return
+        time.sleep(0.1)
+    raise AssertionError(f"left: {members(process.pid)}")
+
+
+def members(session: int) -> list[int]:
+    """The running processes of a session."""
+    found = []
+    for file in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = file.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[3]) == session and fields[0] != "Z":
+            found.append(int(file.parent.name))
+    return found
 
 
 def test_a_full_disk_is_told_of_in_one_line(
@@ -461,17 +521,23 @@ def test_a_mistake_shows_no_traceback(here: Path) -> None:
     assert list(here.iterdir()) == []
 
 
-def test_ctrl_c_leaves_a_store_that_resumes(here: Path) -> None:
+@pytest.mark.parametrize(
+    ("number", "code", "said"),
+    [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")],
+)
+def test_an_ended_sweep_leaves_a_store_that_resumes(
+    number: int, code: int, said: str, here: Path
+) -> None:
     axes = "--vary d=2,4 --vary eta=log:1e-4:1e-1:8 --steps 5000 --seeds 4"
     words = ("sweep", REGRESSION, *axes.split(), "--store", "kept")
     process = jaxtheory_process(*words)
     while not (here / "kept" / "manifest.json").exists():
         assert process.poll() is None, process.communicate()
         time.sleep(0.02)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     _, errors = process.communicate(timeout=120)
-    assert process.returncode == 130
-    assert "resume with: jaxtheory sweep" in errors
+    assert process.returncode == code
+    assert re.search(f"{said}; resume with: \\S*jaxtheory sweep", errors)
     assert "Traceback" not in errors
     assert not (here / "kept" / "data.zarr").exists()
     again = jaxtheory_process(*words)

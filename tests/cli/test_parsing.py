@@ -9,7 +9,7 @@ from helpers.spoilt import spoilt
 
 import jaxtheory
 from jaxtheory.cli.main import main
-from jaxtheory.cli.parsing import _parse_axis, _parse_values
+from jaxtheory.cli.parsing import _parse_values, parse_axes
 from jaxtheory.core.fields import Field, Interval
 from jaxtheory.theories import get
 
@@ -205,13 +205,53 @@ def test_values_that_cannot_be_read(field: Field, text: str, reason: str) -> Non
 
 def test_axes_go_by_word_or_symbol() -> None:
     theory = jaxtheory.theories.load(REGRESSION).THEORY
-    assert (
-        _parse_axis(theory, "d=2,4")
-        == _parse_axis(theory, "dimension=2,4")
-        == ("dimension", [2, 4])
-    )
-    assert _parse_axis(theory, "steps=5,10") == ("steps", [5, 10])
-    assert _parse_axis(theory, "algorithm=sgd") == ("algorithm", ["sgd"])
+    parsed = lambda *texts: parse_axes(theory, "--vary", texts)
+    assert parsed("d=2,4") == parsed("dimension=2,4") == {"dimension": [2, 4]}
+    assert parsed("steps=5,10", "algorithm=sgd") == {"steps": [5, 10], "algorithm": ["sgd"]}
+
+
+@pytest.mark.parametrize(
+    ("words", "advice"),
+    [
+        ("--set d=", "--set d=10"),
+        ("--set d=5,6", "--vary d=5,6"),
+        ("--set algorithm=sgd", "--algorithm sgd"),
+        ("--set steps=3", "--steps 3"),
+        ("--set seed=3", "--seeds 3,"),
+        ("--vary seeds=2", "--seeds 2"),
+        ("--vary key=2", "--key 2"),
+        ("--set dtype=float64", "--dtype float64"),
+        ("--set D=5", "--set d=5"),
+        ("--zip record=1", "--record 1"),
+    ],
+)
+def test_the_advice_of_a_message_works(words: str, advice: str, capsys, here: Path) -> None:
+    """What it says to write instead is taken."""
+    sweep = ["sweep", REGRESSION, "--store", "store"]
+    steps = [] if "steps" in advice else ["--steps", "2"]
+    assert main([*sweep, *steps, *words.split()]) == 2
+    (said,) = capsys.readouterr().err.splitlines()
+    assert "store" not in said and [*here.iterdir()] == []
+    assert advice in said or (words == "--set D=5" and "did you mean 'd'" in said)
+    assert main([*sweep, *steps, *advice.split()]) == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("--set scale=1,2", "use --over scale=1,2"),
+        ("--steps 3,4", "use --over steps=3,4 for several"),
+        ("--over record=3", "'record' is not a field; all points share it"),
+        ("--over seed=3", "use --seeds 3,"),
+        ("--over s=1", "add --steps N or --over steps=..."),
+    ],
+)
+def test_the_advice_of_boundary_names_its_own_options(words: str, said: str, capsys) -> None:
+    toy = str(ROOT / "tests" / "helpers" / "quadratic.py")
+    steps = [] if "steps" in said else ["--steps", "3"]
+    asked = ["--along", "eta", "--between", "1:2", "--when", "diverged"]
+    assert main(["boundary", toy, *asked, *steps, *words.split()]) == 2
+    assert said in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -66,6 +66,14 @@ def test_unknown_names_list_at_most_five(capsys: pytest.CaptureFixture) -> None:
     assert main(["show", "zzzzz"]) == 2
     said = capsys.readouterr().err
     assert "unknown figure or theory 'zzzzz'; the nearest of" in said and said.count(",") == 4
+
+
+@pytest.mark.parametrize("command", ["show", "run"])
+def test_a_file_without_its_suffix_is_found(command, tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text("")
+    assert main([command, "mine"]) == 2
+    assert "unknown figure or theory 'mine'; did you mean mine.py" in capsys.readouterr().err
     assert main(["show", "walk_cirkles"]) == 2
     assert "did you mean 'walk_circles'?" in capsys.readouterr().err
 
@@ -142,6 +150,20 @@ def test_show_names_every_field(name: str, capsys: pytest.CaptureFixture) -> Non
     theory = jaxtheory.theories.get(name)
     assert all(word in printed for word in theory.Config.__dataclass_fields__)
     assert all(algorithm in printed for algorithm in theory.algorithms)
+
+
+def test_show_takes_the_figures_of_a_file(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    file = str(ROOT / "tests" / "data" / "figures.py")
+    assert main(["show", file]) == 0
+    shown = capsys.readouterr().out
+    assert shown.count("\nsweep: ") == len(_load_figures(file)) > 1
+    template = Path(jaxtheory.__file__).parent / "cli" / "template.py"  # a theory with a figure
+    (tmp_path / "own.py").write_text(template.read_text())
+    assert main(["show", str(tmp_path / "own.py")]) == 0
+    shown = capsys.readouterr().out
+    assert "fields: dimension (d)" in shown and "claims (1, in 1 figure)\n  T-1  The mean" in shown
+    (tmp_path / "none.py").write_text("THEORY = 3\n")
+    assert main(["show", str(tmp_path / "none.py")]) == 2
 
 
 def test_show_takes_a_file(capsys: pytest.CaptureFixture) -> None:

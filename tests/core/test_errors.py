@@ -22,6 +22,31 @@ def test_equally_close_names_are_all_told():
 
 
 @pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("k", "K"),
+        ("NUM_STATES", "num_states"),
+        ("Adam", "adam"),
+        ("ETA", "eta"),
+        ("Num-States", "num_states"),
+    ],
+)
+def test_a_name_of_which_only_the_case_is_wrong_is_found(name, meant):
+    known = ["key", "K", "num_states", "N", "adam", "sgd", "eta", "beta", "kappa"]
+    assert suggest(name, known) == f"did you mean {meant!r}?"
+
+
+def test_a_field_of_another_case_is_found_in_each_way_to_name_it():
+    walk = get("random_walk")
+    for call in (
+        lambda: walk.Config(k=5),
+        lambda: jaxtheory.sweep(walk, walk.Config(), vary={"k": [5, 6]}, steps=1),
+    ):
+        with pytest.raises(InputError, match="unknown field 'k'; did you mean 'K'"):
+            call()
+
+
+@pytest.mark.parametrize(
     ("error", "size"),
     [
         (

@@ -20,6 +20,17 @@ def test_a_record_a_module_and_a_name_mean_the_same_theory():
     assert theory_of(random_walk) is theory_of("random_walk") is random_walk.THEORY
 
 
+def test_a_file_without_its_suffix_is_found(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own").mkdir()
+    for name in ("modular", "own/modular"):
+        (tmp_path / f"{name}.py").write_text("THEORY = 3\n")
+        with pytest.raises(InputError, match=f"unknown theory '{name}'; did you mean {name}.py"):
+            theory_of(name)
+    with pytest.raises(InputError, match="the nearest of"):
+        theory_of("m" * 5000)
+
+
 def test_a_file_is_loaded_anew_but_for_a_config_of_its_loaded_module(monkeypatch):
     monkeypatch.setattr(plugins, "_texts", {})
     for path in (EXAMPLE, str(EXAMPLE)):

@@ -14,6 +14,11 @@ def test_properties_of_a_dataset():
     loss = xr.DataArray([[2.0, 0.5], [2.0, np.nan]], dims=("seed", "step"))
     data = xr.Dataset({"loss": loss, "diverged_at": ("seed", [-1, 3])})
     assert jaxtheory.below("loss", 1.0)(data).values.tolist() == [True, False]
+    assert jaxtheory.above("loss", 0.4)(data).values.tolist() == [True, False]
+    assert jaxtheory.above("loss", 0.5)(data).values.tolist() == [False, False]
+    assert str(jaxtheory.above("loss", 0.5)) == "loss > 0.5"
+    with pytest.raises(InputError, match=r"above\('los'\): no metric has this name; did you mean"):
+        jaxtheory.above("los", 1.0)(data)
     assert jaxtheory.diverged(data).values.tolist() == [False, True]
     with pytest.raises(InputError, match=r"below\('los'\): no metric has this name; did you mean"):
         jaxtheory.below("los", 1.0)(data)
@@ -34,9 +39,10 @@ def test_a_metric_without_a_value_is_on_neither_side():
     ("given", "said"),
     [((3, 1.0), "must be a string"), (("loss", "x"), "'x'.: the limit must be a number")],
 )
-def test_a_mistake_is_one_sentence(given, said):
-    with pytest.raises(InputError, match=said):
-        jaxtheory.below(*given)
+@pytest.mark.parametrize("side", ["below", "above"])
+def test_a_mistake_is_one_sentence(given, said, side):
+    with pytest.raises(InputError, match=f"{side}.*{said}"):
+        getattr(jaxtheory, side)(*given)
 
 
 def test_a_boundary_of_a_metric_that_is_nan_on_one_side_is_refused():

@@ -70,6 +70,38 @@ def test_numbers_of_theory_and_of_a_line_across_the_panel():
     assert {row["title"] for row in plot.numbers(figure)} == {"one panel"}
 
 
+def test_numbers_say_which_quantity_each_panel_shows():
+    """In one line each, also where a label is written at a neighboring panel alone."""
+    long = "the share of the runs that select the parent of each token at the end of training"
+    figure, axes = plot.panels(2, 2)
+    for ax in axes[0]:
+        plot.series(ax, runs(COSINES), "step")
+        plot.finish(ax, "step t", f"{long} [1]", f"{long} {long}")
+    cells = xr.DataArray([[0.1, 0.2], [0.3, 0.4]], {"a": [1, 2], "b": [3, 4]}, ("a", "b"))
+    plot.heat(axes[1, 0], cells, "a", "b", label=long)
+    plot.finish(axes[1, 0], "a [s]", "b")
+    many = xr.DataArray(np.ones((9, 4)), {"rate": np.arange(9.0), "step": STEPS}, ("rate", "step"))
+    plot.lines(axes[1, 1], many, "step", "rate", label="learning rate")
+    plot.finish(axes[1, 1], "step t", "loss")
+    before = plot.numbers(figure)
+    plot.add_caption(figure)
+    rows = plot.numbers(figure)
+    names = ("title", "x_label", "y_label", "value_label")
+    shown = {row["panel"]: tuple(row[name] for name in names) for row in rows}
+    assert shown[1] == shown[2] == (f"{long} {long}", "step t", f"{long} [1]", "")
+    assert shown[3] == ("b", "a [s]", "b", long)
+    assert shown[4] == ("loss", "step t", "loss", "learning rate")
+    assert [row["x_label"] for row in rows] == [row["x_label"] for row in before]
+    assert not any("\n" in str(entry) for row in rows for entry in row.values())
+
+
+def test_numbers_name_the_color_bar_of_matplotlib():
+    figure, ((ax,),) = plot.panels()
+    figure.colorbar(ax.scatter([1, 2], [3, 4], c=[5, 6]), label="share\nof runs")
+    assert {row["value_label"] for row in plot.numbers(figure)} == {"share of runs"}
+    assert [row["value"] for row in plot.numbers(figure)] == [5, 6]
+
+
 def test_a_formula_is_not_broken():
     figure, ((ax,),) = plot.panels(title="words and more words " * 6 + r"$a + b + c$ at the end")
     assert figure.get_suptitle().count("\n") >= 1

@@ -11,6 +11,7 @@ import pytest
 
 from jaxtheory import InputError, plot
 from jaxtheory.plotting.drawing import drawing
+from jaxtheory.plotting.sizes import PAPERS, on_paper
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = """
@@ -44,6 +45,17 @@ def drawn(**environment: str) -> subprocess.CompletedProcess:
         text=True,
         check=False,
     )
+
+
+def test_letters_are_embedded_as_truetype():
+    """Journals refuse the Type 3 fonts that matplotlib writes by default."""
+    files = drawing(picture, ("pdf", "ps", "eps"), print).files
+    assert b"/FontFile2" in files["pdf"] and b"/Type3" not in files["pdf"]
+    assert all(b"/FontType 42" in files[kind] for kind in ("ps", "eps"))
+    with on_paper(PAPERS["column"]):
+        assert b"/Type3" not in drawing(picture, ("pdf",), print, captioned=False).files["pdf"]
+    with matplotlib.rc_context({"pdf.fonttype": 3}):  # whatever the user's settings
+        assert b"/Type3" not in drawing(picture, ("pdf",), print).files["pdf"]
 
 
 @pytest.mark.parametrize("backend", ["module://no_such_module.backend_inline", "nonsense", "TkAgg"])

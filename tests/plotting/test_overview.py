@@ -5,7 +5,7 @@ import pytest
 import xarray as xr
 from helpers.worked_example import THEORY, Config
 
-from jaxtheory import InputError, sweep
+from jaxtheory import InputError, plot, sweep
 from jaxtheory.engine.results.summary import metrics
 from jaxtheory.plotting.overview import _scale, _spread, chosen, picture
 
@@ -48,6 +48,7 @@ def test_without_an_axis_there_is_one_line(data: xr.Dataset) -> None:
 
 def test_two_axes_give_a_heat_map_beside_the_theory_s(data: xr.Dataset) -> None:
     figure = picture(data, "loss")
+    plot.add_caption(figure)
     panels = [ax for ax in figure.axes if ax.get_xlabel()]
     assert [ax.get_title() for ax in panels] == ["simulation", "theory"]
     assert {ax.get_xlabel() for ax in panels} == {"noise (sigma)"}

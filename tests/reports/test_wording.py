@@ -1,5 +1,6 @@
 """A sweep in words."""
 
+import functools
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ from helpers.worked_example import THEORY, Config
 
 import jaxtheory
 from jaxtheory import Figure
-from jaxtheory.reports.wording import _records, measured, sweep_in_words
+from jaxtheory.reports.wording import _records, _value, measured, sweep_in_words
 
 
 def test_a_sweep_in_words() -> None:
@@ -34,6 +35,39 @@ def test_a_sweep_in_words() -> None:
     )
     assert sweep_in_words(figure, True).endswith("1 seed; 20 steps; recorded every 5 steps")
     assert _records({"loss": 1}) == "loss every step"
+
+
+class Thing:
+    """An object of a user, whose `repr` is the default."""
+
+    def when(self, data):
+        return data
+
+
+def helper(x):
+    return x
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        (lambda x: x, "<lambda>"),
+        (helper, "helper"),
+        (functools.partial(helper, 3), "helper(…)"),
+        (functools.partial(functools.partial(lambda x: x, 1)), "<lambda>(…)"),
+        ([helper, 2.5, lambda x: x], "[helper, 2.5, <lambda>]"),
+        ({"when": helper, "law": functools.partial(helper)}, "{when: helper, law: helper(…)}"),
+        (((helper,), [Thing.__init__]), "[[helper], [__init__]]"),
+        (Thing(), f"<{__name__}.Thing object>"),
+        ([Thing()], f"[<{__name__}.Thing object>]"),
+    ],
+)
+def test_a_value_has_no_address(value, told) -> None:
+    """Also inside of containers, partial functions and the arguments of an experiment."""
+    assert _value(value) == told and "0x" not in told
+    figure = Figure("mine", "note", None, None, {"fit": value}, {}, (), lambda data: None, helper)
+    figure = figure._replace(experiment=lambda folder, key, progress, fit: None)
+    assert sweep_in_words(figure, False) == f"an experiment; 1 seed; fit {told}"
 
 
 def reached(data):
@@ -73,6 +107,13 @@ def test_a_search_in_words() -> None:
     assert "compared with edge and bound" in sweep_in_words(figure, True)
     plain = figure._replace(sweep=figure.sweep | {"when": jaxtheory.below("loss", 0.5)})
     assert "where this changes: loss < 0.5, compared" in sweep_in_words(plain, False)
+    for when, told in (
+        (functools.partial(helper), "helper(…)"),
+        (lambda data: data, "<lambda>"),
+        (Thing().when, f"<bound method Thing.when of <{__name__}.Thing object>>"),
+    ):
+        plain = figure._replace(sweep=figure.sweep | {"when": when})
+        assert f"where this changes: {told}, compared" in sweep_in_words(plain, False)
 
 
 def test_an_interval_holds_its_number() -> None:

@@ -17,9 +17,12 @@ _FIELDS = 3  # named in a refusal at most
 
 
 def _limit() -> int:
-    """Bytes of memory of the machine or its container, or of the accelerator; 0 if unknown."""
+    """Bytes of memory of the machine or its container, or of the accelerators that compute; 0 if
+    unknown.
+    """
     if backend() != "cpu":
-        return int((jax.local_devices()[0].memory_stats() or {}).get("bytes_limit", 0))
+        used = jax.local_devices()[: workers()]  # one chunk on each, see `execution.local.places`
+        return sum(int((d.memory_stats() or {}).get("bytes_limit", 0)) for d in used)
     return machine.memory()
 
 

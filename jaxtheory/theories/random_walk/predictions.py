@@ -50,7 +50,7 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict:
     """Return the metrics: `loss` on the training set, the others on the test sequences. In
     population mode both sets are the law.
 
-    loss                  training loss of f_y
+    loss                  mean of ell(f_y) over the training walks; f_y may exceed 1
     accuracy              mean P(Pred(f) | s_1..s_{N-1}): conditional on the true law, no label is
                           drawn; in [0, 1]
     kl                    mean KL(true law || normalized f), nats; log K less the entropy of the law

@@ -1,5 +1,7 @@
 """Sweeps that do not fit into memory are refused with the bytes."""
 
+import types
+
 import numpy as np
 import pytest
 from helpers.worked_example import THEORY, Config
@@ -22,6 +24,20 @@ def test_results_beyond_memory_are_refused_with_runs_and_bytes(monkeypatch, tmp_
         ):
             door(THEORY, Config(), **asked)
     assert plan(THEORY, Config(), store=tmp_path / "kept", **asked).runs == 20_000
+
+
+@pytest.mark.parametrize(
+    ("count", "workers", "limit"), [(1, 1, 8), (4, 4, 32), (8, 2, 16), (1, 3, 8)]
+)
+def test_each_accelerator_that_computes_has_its_own_memory(count, workers, limit, monkeypatch):
+    """As many chunks as workers are in memory at once, one on each device."""
+    device = types.SimpleNamespace(memory_stats=lambda: {"bytes_limit": 8})
+    monkeypatch.setattr(memory, "backend", lambda: "gpu")
+    monkeypatch.setattr(memory, "workers", lambda: workers)
+    monkeypatch.setattr(memory.jax, "local_devices", lambda: [device] * count)
+    assert memory._limit() == limit
+    device.memory_stats = lambda: None  # as on some platforms
+    assert memory._limit() == 0
 
 
 def test_what_does_not_fit_is_refused_before_it_runs(monkeypatch):
