@@ -46,22 +46,29 @@ __all__ = [
 ]
 
 
-def attention(params: Any, problem: Any, config: Any) -> Float[Array, "query key"]:
-    """Attention map [query, key] of a theory, averaged over its data.
+def attention(
+    params: Any, problem: Any, config: Any, *, theory: Any = None, key: Any = None
+) -> Float[Array, "..."]:
+    """Attention map [query, key] of a theory, or [layer, head, query, key] of a network, averaged.
 
-    It is the function `attention_map(params, problem, config)` of the module that defines the
-    theory's Config, whose docstring says over which sequences and heads it averages.
+    For a network it is the mean over the test sequences of the maps that the network sows as
+    "attention", or over a batch from `key` where there are no test sequences. For another theory it
+    is the function `attention_map(params, problem, config)` of the module that defines its Config,
+    whose docstring says over which sequences and heads it averages. A sweep passes `theory` and
+    `key` itself.
 
     Args:
-        params: Parameters of a theory.
+        params: Parameters of a theory, such as those that `jaxtheory.params` returns.
         problem: A problem of the theory.
         config: A config of the theory.
+        theory: The theory of a network; None for another theory.
+        key: A key from which a network without test sequences draws a batch.
 
     Returns:
-        An array whose rows sum to 1.
+        An array; its sum over the last axis is 1 for softmax attention.
 
     Raises:
-        InputError: The theory defines no attention map.
+        InputError: The theory defines no attention map, or the network sows none.
 
     Example:
         >>> import jaxtheory
@@ -74,15 +81,47 @@ def attention(params: Any, problem: Any, config: Any) -> Float[Array, "query key
         >>> dict(data.attention.sizes)
         {'seed': 1, 'step': 6, 'query': 6, 'key': 6}
     """
+    values: Array
+    if theory is not None and (of_network := _network_map(theory_of(theory))) is not None:
+        values = of_network(params, problem, config, key)
+        return values
     module = sys.modules.get(type(config).__module__)
     found = getattr(module, "attention_map", None)
     if found is None:
         raise InputError(
             "observables.attention: the theory defines no attention map; define "
-            "attention_map(params, problem, config) beside its Config"
+            "attention_map(params, problem, config) beside its Config, or pass theory= for a "
+            "network"
         )
-    values: Array = found(params, problem, config)
+    values = found(params, problem, config)
     return values
+
+
+def _network_map(theory: Theory) -> Callable | None:
+    """Return the function of the attention maps of a network, or None for another theory."""
+    found: Callable | None = getattr(theory.init, "attention_map", None)
+    return found
+
+
+@dataclasses.dataclass(frozen=True)
+class _NetworkAttention:
+    """Attention of a network to a key position, for each layer, head and query, averaged."""
+
+    function: Callable
+    keyed: bool = True
+
+    def __call__(self, params: Any, problem: Any, config: Any, key: Array) -> Array:
+        values: Array = self.function(params, problem, config, jax.random.fold_in(key, _BATCH))
+        return values
+
+
+def _attention_of(theory: Theory) -> Callable[..., Array]:
+    """Return the observable `attention` of a theory."""
+    found = _network_map(theory)
+    return attention if found is None else _NetworkAttention(found)
+
+
+vars(attention)["of_theory"] = _attention_of  # a sweep calls it with its theory
 
 
 def norm(params: Any, problem: Any, config: Any) -> Float[Array, ""]:

@@ -24,6 +24,7 @@ import jax
 import numpy as np
 
 from jaxtheory.core import libraries, readers
+from jaxtheory.core.arrays import raw
 
 Pair = tuple[str | None, Any]  # the name of an attribute, None for an entry; and its value
 PLAIN = frozenset(
@@ -90,7 +91,7 @@ def array_hash(tree: Any) -> str | None:
         return None
     total = hashlib.sha256()
     for leaf in jax.tree.leaves(tree):
-        array = np.asarray(leaf)
+        array = raw(leaf)
         total.update(f"{array.dtype}{array.shape}".encode())
         for piece in _pieces(array):
             total.update(_bytes(piece))

@@ -6,7 +6,6 @@ theories of this package are checked by their tests instead.
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import Any, NoReturn
 
 import jax
@@ -15,7 +14,7 @@ import numpy as np
 
 from jaxtheory.core import externals, traces
 from jaxtheory.core.config import Config, fields
-from jaxtheory.core.errors import InputError, suggest, tried
+from jaxtheory.core.errors import InputError, code_line, suggest, tried
 from jaxtheory.core.extended import WEIGHTS, Extended
 from jaxtheory.core.labels import label_fault, name_fault
 from jaxtheory.core.theory import Theory
@@ -95,12 +94,6 @@ def require_contract(theory: Theory, config: Config, algorithms: Any = None) -> 
     _formed.add(key)
 
 
-def _source(function: Any) -> str:
-    """Return ` (FILE.py, line n)` of a function, or "" if it has no source."""
-    code = getattr(inspect.unwrap(function) if callable(function) else None, "__code__", None)
-    return f" ({Path(code.co_filename).name}, line {code.co_firstlineno})" if code else ""
-
-
 def _shapes_of(what: str, function: Callable, *args: Any) -> Any:
     """Return the shapes of what a slot returns. Raises InputError if it fails or has no arrays."""
     raw: list[Any] = []
@@ -114,7 +107,7 @@ def _shapes_of(what: str, function: Callable, *args: Any) -> Any:
             name = jax.tree_util.keystr(path, simple=True, separator=".")
             raise InputError(
                 f"{what} returns a {type(x).__name__}{f' as {name}' if name else ''}, expected "
-                f"arrays{_source(function)}"
+                f"arrays{code_line(function)}"
             )
         return jax.tree.map(jnp.asarray, raw[0])
 
@@ -159,7 +152,7 @@ def _require_like(what: str, function: Any, got: Any, name: str, want: Any) -> N
     ):
         return
     raise InputError(
-        f"{what} returns {_described(got)}, expected {name} {_described(want)}{_source(function)}"
+        f"{what} returns {_described(got)}, expected {name} {_described(want)}{code_line(function)}"
     )
 
 
@@ -176,6 +169,13 @@ def _check_training(theory: Theory, config: Config, algorithms: tuple[str, ...])
     )
     what = f"{name}.gradient"
     slope = _shapes_of(what, theory.gradient, start, batch, problem, config)
+    for path, leaf in jax.tree.leaves_with_path(slope):
+        if leaf.dtype == jax.dtypes.float0:
+            entry = jax.tree_util.keystr(path, simple=True, separator=".") or "the array"
+            raise InputError(
+                f"{what} returns float0 as {entry}, which JAX gives for integers; integers are not "
+                f"trained: keep them in the problem{code_line(theory.gradient)}"
+            )
     _require_like(what, theory.gradient, slope, "that of params,", start)
     seen: list[Any] = []
     for label in algorithms:
@@ -186,7 +186,7 @@ def _check_training(theory: Theory, config: Config, algorithms: tuple[str, ...])
         state = _shapes_of(f"{what}.init", algorithm.init, key, problem, config)
         if not jax.tree.leaves(state):
             raise InputError(
-                f"{what}.init returns no array, expected a state{_source(algorithm.init)}"
+                f"{what}.init returns no array, expected a state{code_line(algorithm.init)}"
             )
         new = _shapes_of(f"{what}.step", algorithm.step, key, t, state, drawn, problem, config)
         _require_like(f"{what}.step", algorithm.step, new, "that of the state,", state)
@@ -252,7 +252,7 @@ def _check_outputs(theory: Theory, config: Config, problem: Any, params: Any) ->
 def _refuse(theory: Theory, slot: str, why: str) -> NoReturn:
     """Raise InputError about a slot."""
     value = getattr(theory, slot)
-    where = _source(value) or _source(theory.metrics).partition(",")[0] + ")"
+    where = code_line(value) or code_line(theory.metrics).partition(",")[0] + ")"
     raise InputError(f"{theory.name}.{slot}{why}{where}")
 
 

@@ -19,7 +19,7 @@ _NAMES = r"[A-Za-z_]\w*(?:, [A-Za-z_]\w*)*"
 _ROW = re.compile(rf"(?P<names>{_NAMES})(?:: (?P<labels>{_NAMES}))? {{2,}}(?P<meaning>\S.*)")
 
 
-def _meanings(docstring: str | None) -> dict[str, str]:
+def meanings(docstring: str | None) -> dict[str, str]:
     """Return the meanings in the rows of a docstring by name, those of curves by `name:label`.
 
     name            the meaning, which may continue
@@ -27,12 +27,12 @@ def _meanings(docstring: str | None) -> dict[str, str]:
     one, other      one meaning of both, or a meaning for each, separated by semicolons
     loss: law, fit  two curves, which are predictions of the metric `loss`
     """
-    meanings: dict[str, str] = {}
+    found: dict[str, str] = {}
     for names, text in _rows(inspect.cleandoc(docstring or "")):
         parts = text.split("; ")
         each = parts if len(parts) == len(names) else [text] * len(names)
-        meanings.update(zip(names, each, strict=True))
-    return meanings
+        found.update(zip(names, each, strict=True))
+    return found
 
 
 def _rows(text: str) -> list[tuple[list[str], str]]:
@@ -57,15 +57,15 @@ def _rows(text: str) -> list[tuple[list[str], str]]:
 
 def variables(theory: Theory) -> dict[str, str]:
     """Return the meanings of the variables of a dataset, as far as docstrings contain them."""
-    meanings: dict[str, str] = {}
+    found: dict[str, str] = {}
     for slot in (theory.metrics, theory.analyses):
         if isinstance(slot, Extended):
-            meanings |= {name: _sentence(doc(function)) for name, function in slot.observe}
+            found |= {name: sentence(doc(function)) for name, function in slot.observe}
             slot = slot.slot
-        meanings |= _meanings(doc(slot))
-    for curve, meaning in _meanings(doc(theory.predict)).items():
-        meanings["predicted_" + curve.replace(":", "_")] = meaning
-    return meanings
+        found |= meanings(doc(slot))
+    for curve, meaning in meanings(doc(theory.predict)).items():
+        found["predicted_" + curve.replace(":", "_")] = meaning
+    return found
 
 
 def algorithms(theory: Theory) -> dict[str, str]:
@@ -74,14 +74,14 @@ def algorithms(theory: Theory) -> dict[str, str]:
     It is the row in the docstring of the module of its step, or else the first sentence of the
     docstring of the step.
     """
-    standard = _meanings(doc(from_optax.standard))
+    standard = meanings(doc(from_optax.standard))
     modules = dict.fromkeys(_function_module(a.step) for a in theory.algorithms.values())
     rows = standard if standard.keys() <= theory.algorithms.keys() else {}
     for name in modules:
         if name != from_optax.__name__:
-            rows = rows | _meanings(doc(sys.modules.get(name)))
+            rows = rows | meanings(doc(sys.modules.get(name)))
     return {
-        name: rows.get(name) or _sentence(doc(algorithm.step))
+        name: rows.get(name) or sentence(doc(algorithm.step))
         for name, algorithm in theory.algorithms.items()
     }
 
@@ -110,7 +110,7 @@ def doc(thing: Any) -> str:
     return ast.get_docstring(node) or ""
 
 
-def _sentence(docstring: str) -> str:
+def sentence(docstring: str) -> str:
     """Return the first sentence of a docstring without its period."""
     first = " ".join(inspect.cleandoc(docstring).partition("\n\n")[0].split())
     return re.split(r"(?<=[^ .])\. ", first)[0].removesuffix(".")

@@ -72,6 +72,10 @@ _HINTS = {  # texts of errors of JAX -> what to write instead
     "Abstract tracer value encountered where concrete": "a traced value in int(), float() or a "
     "range: keep it an array, and write size.cap for a length",
     "Encountered an unexpected tracer": "a value kept from an earlier call: pass it as an argument",
+    "Tracer' object is not callable": "a traced number where a function is expected: write lambda "
+    "step: config.NAME",
+    "grad requires real- or complex-valued inputs": "integers are not trained: keep them in the "
+    "problem",
     "'Size'": "a Size cannot be used as a number: use .cap for shapes, .n or .real in arithmetic",
 }
 
@@ -111,15 +115,25 @@ def out_of_memory(error: BaseException) -> str | None:
 
 def place(error: BaseException) -> str:
     """Return ` (FILE.py, line n)`, the last line of a user's code in a traceback, or ""."""
+    return user_line((x.filename, x.lineno) for x in traceback.extract_tb(error.__traceback__))
+
+
+def user_line(frames: Iterable[tuple[str, int | None]]) -> str:
+    """Return ` (FILE.py, line n)` of the last of these lines that is a user's, or ""."""
     ours = Path(__file__).parents[1]
     homes = (ours, ours.parent / "sweeps", sysconfig.get_path("stdlib"))
     libraries = (*(f"{home}{os.sep}" for home in homes), "<")
     last = ""
-    for frame in traceback.extract_tb(error.__traceback__):
-        name = frame.filename
+    for name, number in frames:
         if not name.startswith(libraries) and "site-packages" not in name:
-            last = f" ({Path(name).name}, line {frame.lineno})"
+            last = f" ({Path(name).name}, line {number})"
     return last
+
+
+def code_line(function: Any) -> str:
+    """Return ` (FILE.py, line n)` of a function, or "" if it has no source."""
+    code = getattr(inspect.unwrap(function) if callable(function) else None, "__code__", None)
+    return f" ({Path(code.co_filename).name}, line {code.co_firstlineno})" if code else ""
 
 
 def suggest(name: str, known: Iterable[str]) -> str:

@@ -57,7 +57,7 @@ def evaluate(function: Callable, params: Any, problem: Any, config: Any, key: An
 def named_weights(params: Any) -> dict[str, Any]:
     """Return the arrays of parameters by their names in a dataset, such as params_W.
 
-    A slash in the name of an array, as Flax writes it, becomes an underscore.
+    Slashes in the name of an array, as Flax writes them, become underscores.
     """
     leaves = jax.tree.leaves_with_path(params)
     named = {WEIGHTS + _joined(path): leaf for path, leaf in leaves}
@@ -85,7 +85,7 @@ def weight_dims(params: Any) -> dict[str, tuple[str, ...]]:
 def _joined(path: Any) -> str:
     """Name of an array in a pytree, such as layer_query."""
     text: str = jax.tree_util.keystr(path, simple=True, separator="_")
-    return text.replace("/", "_") or "value"
+    return text.replace("/", "_").replace("\\", "_") or "value"
 
 
 def _annotated(params: Any) -> Iterator[tuple[Any, Any, list[str]]]:

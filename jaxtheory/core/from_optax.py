@@ -3,6 +3,7 @@
 `standard` makes the five that every theory of this package has.
 """
 
+import functools
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +14,9 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from jaxtheory.core.errors import InputError, line, place, tried
+from jaxtheory.core import constant_draws
+from jaxtheory.core.arrays import is_key
+from jaxtheory.core.errors import InputError, code_line, line, place, tried
 from jaxtheory.core.replaced import Origin, same
 from jaxtheory.core.theory import Algorithm, Theory, shown
 
@@ -25,11 +28,24 @@ _EXPECTED = (
 
 _OPTAX = Path(optax.__file__).parent
 _SCALED = (
-    "optax tests a number here that comes from the config and is traced; make the schedule of "
-    "plain numbers, unit = optax.warmup_cosine_decay_schedule(0.0, 1.0, 5, 20), then scale it, "
-    "lambda config: optax.adam(lambda t: config.learning_rate * unit(t)), or stretch it, unit(t / "
+    "optax tests a number here that comes from the config and is traced; for AdamW with warm-up "
+    "and cosine write lambda config: jaxtheory.networks.adamw(config.learning_rate, warmup=5, "
+    "horizon=20); make another schedule of plain numbers, unit = "
+    "optax.warmup_cosine_decay_schedule(0.0, 1.0, 5, 20), then scale it, lambda config: "
+    "optax.adam(lambda t: config.learning_rate * unit(t)), or stretch it, unit(t / "
     "config.decay_steps)"
 )
+_PAIRS = (
+    "optax.lookahead trains pairs of fast and slow parameters, but a theory has one set; keep the "
+    "slow ones in the state of the optimizer, as docs/own-optimizer.md shows"
+)
+_KEYS = (
+    "draws random numbers from a key that is the same in every run and step; keep a typed key, "
+    "jax.random.key(0), in its state and draw from it in update, as optax.add_noise does: "
+    "jaxtheory makes it a key of the run; or declare the numbers as meant to be equal, with "
+    "jaxtheory.draws.fixed_key(0)"
+)
+_MEMORY = 2**32 - 1  # folded into the key of init; keys of initializers count from 0
 
 
 class InitAndGradient(NamedTuple):
@@ -62,21 +78,26 @@ class OptimizerState(NamedTuple):
     memory: Any
 
 
-def _asked(what: str, function: Callable, *args: Any) -> Any:
+def _asked(what: str, optimizer: Callable, function: Callable, *args: Any) -> Any:
     """Call a function that calls optax.
 
-    If optax tests a traced number, the InputError says how to write the schedule instead.
+    The InputError says what to write instead if optax tests a traced number, or expects pairs of
+    parameters. It names the line of the optimizer if no other line of the user was reached.
     """
     try:
         return tried(what, function, *args)
     except InputError as error:
         cause = error.__cause__
-        raised = None if cause is None else cause.__traceback__
-        files = [frame.filename for frame in traceback.extract_tb(raised)]
-        within = any(Path(file).is_relative_to(_OPTAX) for file in files)
-        if within and isinstance(cause, TypeError) and "Tracer" in line(cause):
-            raise InputError(f"{what}: {_SCALED}{place(cause)}") from cause
-        raise
+        if cause is None:  # it is an InputError of the user's function
+            raise
+        files = [frame.filename for frame in traceback.extract_tb(cause.__traceback__)]
+        words, at = line(cause), place(cause) or code_line(optimizer)
+        if any(Path(file).is_relative_to(_OPTAX) for file in files):
+            if isinstance(cause, jax.errors.ConcretizationTypeError):
+                words = f"{_SCALED}; {type(cause).__name__}"
+            elif isinstance(cause, AttributeError) and cause.name in ("fast", "slow"):
+                words = f"{_PAIRS}; {words}"
+        raise InputError(f"{what}: {words}{at}") from cause
 
 
 def _require_like(what: str, new: Any, old: Any) -> None:
@@ -92,8 +113,10 @@ def _require_like(what: str, new: Any, old: Any) -> None:
             )
         dtypes = jnp.result_type(x), jnp.result_type(y)
         if len({jnp.issubdtype(dtype, np.floating) for dtype in dtypes}) > 1:
+            real = jnp.issubdtype(dtypes[1], np.floating)
+            hint = "" if real else "; integers are not trained: keep them in the problem"
             raise InputError(
-                f"the optimizer's {what}: {name} holds {dtypes[0]}, expected {dtypes[1]}"
+                f"the optimizer's {what}: {name} holds {dtypes[0]}, expected {dtypes[1]}{hint}"
             )
 
 
@@ -103,27 +126,64 @@ def require_optimizer(what: str, optimizer: Any) -> None:
         raise InputError(f"{what} is a {type(optimizer).__name__}, {_EXPECTED}")
 
 
-def _made(optimizer: Callable, config: Any) -> optax.GradientTransformation:
-    """Return optimizer(config)."""
-    rule = _asked("optimizer(config)", optimizer, config)
-    if not isinstance(rule, optax.GradientTransformation):
+def _made(optimizer: Callable, config: Any) -> Any:
+    """Return optimizer(config), which has functions init and update."""
+    rule = _asked("optimizer(config)", optimizer, optimizer, config)
+    if not all(callable(getattr(rule, part, None)) for part in ("init", "update")):
         kind = "number" if isinstance(rule, jax.Array) else type(rule).__name__
-        raise InputError(f"optimizer(config) is a {kind}, {_EXPECTED}")
+        raise InputError(f"optimizer(config) is a {kind}, {_EXPECTED}{code_line(optimizer)}")
     return rule
 
 
-def first_memory(optimizer: Callable, params: Any, config: Any) -> Any:
-    """Return the initial state of optimizer(config) for some parameters."""
+def first_memory(key: Any, optimizer: Callable, params: Any, config: Any) -> Any:
+    """Return the initial state of optimizer(config) for some parameters.
+
+    Keys in the state, from which the optimizer draws, depend on their place, on the seed that the
+    user gave and on the key of the run.
+    """
     with jax.numpy_dtype_promotion("standard"):  # optax mixes counts with floats
-        rest = lambda p: jax.tree.map(jnp.asarray, _made(optimizer, config).init(p))
-        return _asked("the optimizer's init", rest, params)
+        rule = _made(optimizer, config)
+        rest = lambda p: jax.tree.map(jnp.asarray, rule.init(p))
+        memory = _asked("the optimizer's init", optimizer, rest, params)
+        if not str(getattr(optimizer, "__module__", "")).startswith("jaxtheory."):
+            _require_keys_of_run(optimizer, rule, params, memory)
+    leaves, tree = jax.tree.flatten(memory)
+    own = [_folded(key, i, leaf) if is_key(leaf) else leaf for i, leaf in enumerate(leaves)]
+    return jax.tree.unflatten(tree, own)
+
+
+def _folded(key: Any, place: int, leaf: Any) -> Any:
+    """Return keys of the shape of others, which are folded into the key of the run."""
+    key = jax.random.fold_in(jax.random.fold_in(key, _MEMORY), place)
+    words = jax.random.key_data(leaf)
+    fold = jax.vmap(lambda words: functools.reduce(jax.random.fold_in, [*words], key))
+    return fold(words.reshape(-1, words.shape[-1])).reshape(leaf.shape)
+
+
+def _require_keys_of_run(optimizer: Callable, rule: Any, params: Any, memory: Any) -> None:
+    """Raise InputError if an optimizer draws from a key that is not a typed key of its state."""
+    of_params = constant_draws.given(params, constant_draws.OF_RUN)
+    held = constant_draws.given(
+        memory,
+        lambda x: (
+            constant_draws.OF_RUN
+            if is_key(x) or jnp.issubdtype(x.dtype, np.floating)
+            else constant_draws.CONSTANT
+        ),
+    )
+    for part, *args in (("init", of_params), ("update", of_params, held, of_params)):
+        what = f"the optimizer's {part}"
+        found = _asked(what, optimizer, constant_draws.follow, getattr(rule, part), *args)
+        for at in sorted(found.draws):
+            raise InputError(f"{what} {_KEYS}{at or code_line(optimizer)}")
 
 
 def updated(optimizer: Callable, slope: Any, state: OptimizerState, config: Any) -> tuple[Any, Any]:
     """Return the parameters and the optimizer's state after a step along a gradient."""
     with jax.numpy_dtype_promotion("standard"):
         arguments = slope, state.memory, state.params
-        new = _asked("the optimizer's update", _made(optimizer, config).update, *arguments)
+        rule = _made(optimizer, config)
+        new = _asked("the optimizer's update", optimizer, rule.update, *arguments)
     if not isinstance(new, tuple) or len(new) != 2:
         raise InputError(f"the optimizer's update is a {type(new).__name__}, expected a pair")
     update, memory = new
@@ -160,12 +220,18 @@ def from_optax(
     A schedule is a function of the step count and may read the config. optax tests some numbers
     when it makes a schedule, such as the peak of `warmup_cosine_decay_schedule` and `decay_steps`.
     Use plain numbers for these and scale or stretch the schedule: `lambda config:
-    optax.adam(lambda t: config.learning_rate * unit(t))`.
+    optax.adam(lambda t: config.learning_rate * unit(t))`. AdamW with warm-up and cosine is
+    `jaxtheory.networks.adamw`.
+
+    An optimizer that draws, such as `optax.noisy_sgd`, keeps a typed key in its state. It becomes a
+    key of the run, with the optimizer's own seed folded in, so that seeds have different noise. An
+    optimizer that draws from any other key is refused.
 
     Args:
         theory: The theory whose gradient and init are used.
-        optimizer: A function of the config that returns an optax.GradientTransformation, so that
-            its learning rate, momentum, decay and schedule are config fields that a sweep varies.
+        optimizer: A function of the config that returns an optax.GradientTransformation, or another
+            object with its functions `init` and `update`, such as optax.MultiSteps. Its learning
+            rate, momentum, decay and schedule are config fields that a sweep varies.
         project: project(params, problem, config) returns the parameters after an update, by default
             unchanged.
         rescaled: rescaled(slope, problem, config), if the gradient is that of a theory, rescaled in
@@ -176,8 +242,8 @@ def from_optax(
 
     Raises:
         InputError: `theory` is not a theory or `optimizer` is not a function. When the algorithm
-            runs: `optimizer` fails or returns something else, or its updates or its state change
-            their structure or shapes, or become integers.
+            runs: `optimizer` fails or returns something else, draws from a key of its own, or its
+            updates or its state change their structure or shapes, or become integers.
 
     Example:
         >>> import optax, jaxtheory
@@ -195,7 +261,7 @@ def from_optax(
 
     def init(key: Any, problem: Any, config: Any) -> OptimizerState:
         params = made_of.init(key, problem, config)
-        return OptimizerState(params, first_memory(optimizer, params, config))
+        return OptimizerState(params, first_memory(key, optimizer, params, config))
 
     def step(
         key: Any, t: Any, state: OptimizerState, batch: Any, problem: Any, config: Any

@@ -5,6 +5,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from jaxtheory.core.arrays import host, raw
 from jaxtheory.core.config import canonical
 from jaxtheory.core.contract import same_structure
 from jaxtheory.core.errors import InputError
@@ -46,13 +47,13 @@ def resumed_lane(request: Request, run: Run, problem: Any) -> Resumed:
 
     Raises InputError if the problem [slot, row] drawn from the key is not the run's.
     """
-    if not equal_trees(jax.tree.map(lambda x: np.asarray(x)[0, 0], problem), run.problem):
+    if not equal_trees(jax.tree.map(lambda x: host(x)[0, 0], problem), run.problem):
         raise InputError(
             "resume: the run was made with another key, config or problem than this call; pass "
             "the same ones"
         )
     at = lambda step: np.full((1, 1, 1), NEVER if step is None else step, np.int32)
-    state = jax.tree.map(lambda x: np.asarray(x)[None, None, None], run.state)
+    state = jax.tree.map(lambda x: host(x)[None, None, None], run.state)
     return Resumed(int(run.steps[-1]), state, at(run.diverged_at), at(run.stopped_at))
 
 
@@ -79,7 +80,7 @@ def joined(metrics: dict[str, np.ndarray], request: Request, run: Run) -> dict[s
 
 def equal_trees(one: Any, other: Any) -> bool:
     """True if two trees have equal structures and arrays."""
-    pairs = [*zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=False)]
+    leaves = [[raw(x) for x in jax.tree.leaves(tree)] for tree in (one, other)]
     return same_structure(one, other) and all(
-        np.array_equal(a, b, equal_nan=np.asarray(a).dtype.kind == "f") for a, b in pairs
+        np.array_equal(a, b, equal_nan=a.dtype.kind == "f") for a, b in zip(*leaves, strict=True)
     )

@@ -8,9 +8,9 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from jaxtheory.core import traces
+from jaxtheory.core.arrays import host
 from jaxtheory.core.config import Config, canonical
 from jaxtheory.core.errors import InputError, tried
 from jaxtheory.core.theory import Theory
@@ -94,7 +94,7 @@ def simulate(
     if draws.integer(key) is not None or not hasattr(key, "dtype"):
         raise InputError("key must be one JAX key, for instance jaxtheory.run_key(0, seed)")
     if start is not None and not isinstance(start, Run):
-        start = tried("start", jax.tree.map, lambda x: np.asarray(x)[None], start)
+        start = tried("start", jax.tree.map, lambda x: host(x)[None], start)
     if resume is not None and start is not None:
         raise InputError("resume and start: pass one of the two; a resumed run goes on where it is")
     if resume is not None and not isinstance(resume, Run):
@@ -124,7 +124,7 @@ def simulate(
         out = train_chunk(request, chunk, inputs, lambda *_: None, False, resumed)
 
         def first(tree: Any, depth: int) -> Any:
-            return jax.tree.map(lambda x: np.asarray(x)[(0,) * depth], tree)
+            return jax.tree.map(lambda x: host(x)[(0,) * depth], tree)
 
         state, run_problem, config = (
             first(out.state, 3),
@@ -145,7 +145,7 @@ def simulate(
         request.schedule.records,
         metrics,
         first(out.analyses, 4),
-        jax.tree.map(np.asarray, params),
+        jax.tree.map(host, params),
         state,
         run_problem,
         None if diverged == NEVER else diverged,

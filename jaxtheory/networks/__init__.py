@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from jaxtheory.networks.decoder import Transformer as Transformer
+    from jaxtheory.networks.optimizer import adamw as adamw
     from jaxtheory.networks.standard import transformer as transformer
     from jaxtheory.networks.standard import transformer_config as transformer_config
 
 _PUBLIC = {
     "Transformer": "decoder",
+    "adamw": "optimizer",
     "transformer": "standard",
     "transformer_config": "standard",
 }

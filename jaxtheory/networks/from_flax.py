@@ -4,6 +4,7 @@ The parameters that the theory's loss and metrics see are the variables of the m
 `params`, which are trained, and others such as `batch_stats`, which a step carries.
 """
 
+import functools
 import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -12,8 +13,8 @@ import jax
 import jax.flatten_util
 import jax.numpy as jnp
 
-from jaxtheory.core import traces
-from jaxtheory.core.config import Config, fields
+from jaxtheory.core import docstrings, traces
+from jaxtheory.core.config import Config, canonical, fields
 from jaxtheory.core.errors import InputError, tried
 from jaxtheory.core.from_optax import (
     OptimizerState,
@@ -45,11 +46,12 @@ def from_flax(
 
     The theory works in sweeps, simulations and stores as any other. Its parameters are all
     variables of the module, its gradient is automatic differentiation. The loss and the metrics
-    call the module with `train=False`, a training step with `train=True` if its `__call__` takes
-    this argument. A step carries what is not a parameter, such as batch statistics, and dropout
-    draws from the key of the step. The metric `loss` is the loss on the batch `problem.test`, if
-    there is one. Lengths that shape weights are `size` or `static` fields of the config. Sweeps do
-    not pad them.
+    call the module with `train=False`, a training step with `train=True`, if its `__call__` takes
+    this argument; `training` and `is_training` are other names for it, and `deterministic` and
+    `use_running_average` are its opposite. A step carries what is not a parameter, such as batch
+    statistics. In a step, dropout and all other streams of Flax draw from its key. The metric
+    `loss` is the loss on the batch `problem.test`, if there is one. Lengths that shape weights are
+    `size` or `static` fields of the config. Sweeps do not pad them.
 
     Args:
         name: The name of the theory.
@@ -68,9 +70,10 @@ def from_flax(
         A Theory.
 
     Raises:
-        InputError: The module fails on the first example, has outputs that do not fit the task,
-            performs input or output, or differs from call to call; or an argument is of the wrong
-            type.
+        InputError: On the first example, the task, the module or an optimizer fails, performs input
+            or output, differs from call to call, or draws from a key that is not that of the run;
+            the outputs do not fit the task; dropout or batch normalization is off in training; or
+            an argument is of the wrong type.
 
     Example:
         >>> import flax.linen as nn, jax, jax.numpy as jnp, jaxtheory, optax
@@ -108,6 +111,9 @@ def from_flax(
         )
 
     def run(params: Any, batch: Any, problem: Any, config: Any, key: Any = None) -> tuple[Any, Any]:
+        from jaxtheory.networks.linen_module import streams  # noqa: F401  (so that it is hashed)
+        from jaxtheory.networks.modes import arguments  # noqa: F401
+
         inputs = task.inputs(batch, problem, config)
         found = tried(f"{name}.module", network.run, params, inputs, config, key)
         _require_outputs(name, task, found[0], inputs, config)
@@ -137,14 +143,35 @@ def from_flax(
 
         return jax.grad(trained, has_aux=True)(params[PARAMS])
 
+    def maps_of(params: Any, batch: Any, problem: Any, config: Any) -> Any:
+        inputs = task.inputs(batch, problem, config)
+        return tried(f"{name}.module", network.maps, params, inputs, config)
+
+    def attention_map(params: Any, problem: Any, config: Any, key: Any) -> Any:
+        """Return the mean attention [layer, head, query, key] over the test sequences.
+
+        Without test sequences it is over a batch drawn from a key.
+        """
+        batch = getattr(problem, "test", None)
+        if batch is None or not _is_batch(task, batch, problem, config):
+            if key is None:
+                raise InputError(f"{name}: there are no test sequences; pass key= to draw a batch")
+            batch = task.sample(key, problem, config)
+        maps = maps_of(params, batch, problem, config)
+        if maps is None:
+            raise InputError(
+                f"{name}: the network keeps no attention maps; let it sow them as 'attention', of "
+                "shape (batch, head, query, key)"
+            )
+        weight = getattr(batch, "weight", None)
+        equal = jnp.full(maps.shape[1], 1 / maps.shape[1], maps.dtype)
+        return jnp.einsum("b,lbhqk->lhqk", equal if weight is None else weight, maps)
+
+    vars(init)["attention_map"] = attention_map  # which `observables.attention` finds
+
     def metrics(params: Any, problem: Any, config: Any) -> dict:
-        def outputs(batch: Any) -> Any:
-            return run(params, batch, problem, config)[0]
-
-        def maps(batch: Any) -> Any:
-            inputs = task.inputs(batch, problem, config)
-            return tried(f"{name}.module", network.maps, params, inputs, config)
-
+        outputs = lambda batch: run(params, batch, problem, config)[0]
+        maps = lambda batch: maps_of(params, batch, problem, config)
         found = task.metrics(outputs, maps, problem, config)
         test = getattr(problem, "test", None)
         if "loss" in found or test is None or not _is_batch(task, test, problem, config):
@@ -154,6 +181,8 @@ def from_flax(
     def predict(problem: Any, config: Any, steps: Any) -> dict:
         level = lambda best: jnp.broadcast_to(jnp.asarray(best, float), steps.shape)
         return {x: level(best) for x, best in task.optimal(problem, config).items()}
+
+    metrics.__doc__, predict.__doc__ = _meanings(task)
 
     def differences(key: Any, config: Any) -> tuple[Any, Any]:
         return _differences(key, config, (task, init, loss, gradient))
@@ -181,8 +210,45 @@ def from_flax(
         ),
         examples=tuple(shown),
     )
+
+    def seen(key: Any, config: Any) -> tuple[Any, Any, Any]:
+        problem = task.problem(key, config)
+        batch = task.sample(key, problem, config)
+        return task.inputs(batch, problem, config), batch, problem
+
+    def of_task(key: Any, config: Any) -> Any:
+        inputs, batch, problem = seen(key, config)
+        outputs = jnp.zeros((*inputs.shape[:2], task.outputs(config)))
+        return inputs, task.loss(outputs, batch, problem, config)
+
+    def of_module(key: Any, inputs: Any, config: Any) -> dict[str, Any]:
+        _require_exact(name, config)
+        variables = network.variables(key, inputs, config)
+        called = {
+            "evaluation": network.run(variables, inputs, config),
+            "training": network.run(variables, inputs, config, key),
+        }
+        for outputs, _ in called.values():
+            _require_outputs(name, task, outputs, inputs, config)
+        return {"init": variables, **called}
+
+    def of_rule(rule: Callable, key: Any, config: Any) -> Any:
+        weights = network.variables(key, seen(key, config)[0], config)[PARAMS]
+        memory = first_memory(key, rule, weights, config)
+        return updated(rule, weights, OptimizerState(weights, memory), config)
+
+    labels = {x: f"optimizer[{x!r}]" if x != _ALONE else x for x in optimizers}
+    parts: dict[str, Callable] = {
+        "task": of_task,
+        trial.MODULE: lambda key, config: of_module(key, seen(key, config)[0], config),
+        **{labels[x]: functools.partial(of_rule, rule) for x, rule in optimizers.items()},
+    }
     with traces.under(traces.code_of(theory)):
-        trial.require_network(theory, module, shown[0])
+        trial.require_no_files(name, module)
+        trial.require_parts(name, parts, shown[0])
+        at = canonical(shown[0], jnp.result_type(float))
+        inputs = jax.eval_shape(seen, jax.random.key(0), at)[0]
+        trial.require_keys(name, of_module, inputs, shown[0])
         # without those of attention maps if there are none
         looked_at = trial.metrics(theory, shown[0])
     return theory._replace(dims={x: dims for x, dims in task.dims.items() if x in looked_at})
@@ -226,7 +292,8 @@ def _algorithm(init: Callable, slope: Callable, optimizer: Callable) -> Algorith
 
     def first(key: Any, problem: Any, config: Any) -> OptimizerState:
         params = init(key, problem, config)
-        return OptimizerState(params, first_memory(optimizer, params[PARAMS], config))
+        memory = first_memory(key, optimizer, params[PARAMS], config)
+        return OptimizerState(params, memory)
 
     def step(
         key: Any, _t: Any, state: OptimizerState, batch: Any, problem: Any, config: Any
@@ -272,6 +339,15 @@ def _require_outputs(name: str, task: Task, outputs: Any, inputs: Any, config: A
             f"{name}: the module returns {got} on inputs {inputs.shape}, but the loss of the task "
             f"{task.name} takes {want}, which is (batch, position, outputs)"
         )
+
+
+def _meanings(task: Task) -> tuple[str, str]:
+    """Return the docstrings of the metrics of a task and of their best possible values."""
+    of_loss = docstrings.sentence(docstrings.doc(task.loss)) or "loss of the task"
+    rows = {"loss": f"{of_loss}, on the test sequences"}
+    rows |= docstrings.meanings(docstrings.doc(task.metrics))
+    write = lambda begin: "\n".join(f"{name}  {begin}{text}" for name, text in rows.items())
+    return write(""), write("best possible value: ")
 
 
 def _is_batch(task: Task, test: Any, problem: Any, config: Any) -> bool:

@@ -2,7 +2,6 @@
 
 import contextlib
 import dataclasses
-import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -10,6 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxtheory.core.errors import InputError
+from jaxtheory.networks import modes
 
 PARAMS, ATTENTION = "params", "attention"
 
@@ -21,9 +21,12 @@ def usual_promotion() -> Iterator[None]:
         yield
 
 
-def mode(call: Callable, train: bool) -> dict[str, bool]:
-    """Return the argument `train` of a call if it takes one."""
-    return {"train": train} if "train" in inspect.signature(call).parameters else {}
+def streams(key: jax.Array) -> dict[str, jax.Array]:
+    """Return the keys of a training step: that of the stream `dropout`, and that of all others.
+
+    The other key is folded with a number that no counter of a stream of NNX reaches.
+    """
+    return {"dropout": key, "default": jax.random.fold_in(key, 2**32 - 1)}
 
 
 def real(name: str, variables: Any) -> Any:
@@ -63,7 +66,8 @@ class LinenModule:
         rngs = dict(zip((PARAMS, "dropout"), jax.random.split(key), strict=True))
         made = self._made(config)
         with usual_promotion():
-            drawn = made.init(rngs, inputs, **mode(type(made).__call__, False))
+            call = modes.arguments(self.name, type(made).__call__, False)
+            drawn = made.init(rngs, inputs, **call)
         return real(self.name, {PARAMS: {}, **jax.tree.map(jnp.asarray, dict(drawn))})
 
     def run(
@@ -71,24 +75,41 @@ class LinenModule:
     ) -> tuple[Any, dict[str, Any]]:
         """Return the outputs and the collections beside the parameters.
 
-        With a key the network trains: dropout draws from it, and the collections change.
+        With a key the network trains: all streams draw from it, and the collections change.
         """
+        import flax.linen
+
         made, others = self._made(config), {k: v for k, v in variables.items() if k != PARAMS}
-        rngs = None if key is None else {"dropout": key}
-        call = mode(type(made).__call__, key is not None)
+        call = modes.arguments(self.name, type(made).__call__, key is not None)
         with usual_promotion():
-            if key is None or not others:
-                return made.apply(variables, inputs, rngs=rngs, **call), others
-            outputs, new = made.apply(variables, inputs, rngs=rngs, mutable=[*others], **call)
+            if key is None:
+                return made.apply(variables, inputs, **call), others
+            keys = streams(key)  # Flax takes the stream `params` where another is not given
+            rngs = {"dropout": keys["dropout"], PARAMS: keys["default"]}
+            mutable = [*others] or False
+            with flax.linen.intercept_methods(self._watched):
+                found = made.apply(variables, inputs, rngs=rngs, mutable=mutable, **call)
+        outputs, new = found if others else (found, {})
         return outputs, {**others, **dict(new)}
 
     def maps(self, variables: Any, inputs: jax.Array, config: Any) -> Any:
         """Return the attention maps [layer, B, head, query, key], or None."""
         made = self._made(config)
-        call = mode(type(made).__call__, False)
+        call = modes.arguments(self.name, type(made).__call__, False)
         with usual_promotion():
             _, kept = made.apply(variables, inputs, mutable=["intermediates"], **call)
         return stacked(self.name, list(_sown(kept.get("intermediates", {}))))
+
+    def _watched(self, call: Callable, args: tuple, options: dict, context: Any) -> Any:
+        """Call a layer in training. Raises InputError if it is off."""
+        import flax.linen as nn
+
+        layer = context.module
+        layers = (nn.Dropout, nn.BatchNorm, nn.MultiHeadDotProductAttention)
+        watched = context.method_name == "__call__" and isinstance(layer, layers)
+        if watched and (why := modes.said(layer, args, options)) is not None:
+            modes.refuse_off(self.name, "/".join(layer.path) or type(layer).__name__, why)
+        return call(*args, **options)
 
     def _made(self, config: Any) -> Any:
         """Return the module of a config."""

@@ -5,19 +5,20 @@ that are then not used.
 """
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 
 from jaxtheory.core.errors import InputError
+from jaxtheory.networks import modes
 from jaxtheory.networks.linen_module import (
     ATTENTION,
     PARAMS,
-    mode,
     real,
     stacked,
+    streams,
     usual_promotion,
 )
 
@@ -34,7 +35,8 @@ class NnxModule:
     def variables(self, key: jax.Array, _inputs: jax.Array, config: Any) -> dict[str, Any]:
         """Draw all variables: the parameters, and the state if there is one."""
         with usual_promotion():
-            drawn = _collections(self._made(config, key, None))
+            keys = dict(zip(("default", "dropout"), jax.random.split(key), strict=True))
+            drawn = _collections(self._made(config, keys))
         return real(self.name, jax.tree.map(jnp.asarray, drawn))
 
     def run(
@@ -42,14 +44,18 @@ class NnxModule:
     ) -> tuple[Any, dict[str, Any]]:
         """Return the outputs and the collections beside the parameters.
 
-        With a key the network trains: dropout draws from it, and the collections change.
+        With a key the network trains: all streams draw from it, and the collections change.
         """
         from flax import nnx
 
         with usual_promotion():
             made = self._filled(variables, config, key)
-            call = mode(type(made).__call__, key is not None)
+            call = modes.arguments(self.name, type(made).__call__, key is not None)
+            before = [] if key is None else list(_moving(made))
             outputs, _ = nnx.capture(made, nnx.Intermediate)(inputs, **call)
+            for (layer, old), (_, new) in zip(before, _moving(made), strict=bool(before)):
+                if new is old:
+                    modes.refuse_off(self.name, layer, "it draws no number, or keeps its averages")
             new = variables if key is None else _collections(made)
         return outputs, {name: new[name] for name in variables if name != PARAMS}
 
@@ -59,7 +65,7 @@ class NnxModule:
 
         with usual_promotion():
             made = self._filled(variables, config, None)
-            call = mode(type(made).__call__, False)
+            call = modes.arguments(self.name, type(made).__call__, False)
             _, kept = nnx.capture(made, nnx.Intermediate)(inputs, **call)
         sown = [x.get_value() for path, x in nnx.to_flat_state(kept) if path[-1] == ATTENTION]
         return stacked(self.name, [each for of_layer in sown for each in of_layer])
@@ -68,19 +74,19 @@ class NnxModule:
         """Return the module of a config with given variables, in training if there is a key."""
         from flax import nnx
 
-        made = self._made(config, jax.random.key(0), key)
+        keys = streams(jax.random.key(0) if key is None else key)  # evaluation must not draw
+        made = self._made(config, keys)
         for name, state in _states(made).items():
             nnx.replace_by_pure_dict(state, variables[name])
             nnx.update(made, state)
         made.eval() if key is None else made.train()
         return made
 
-    def _made(self, config: Any, key: jax.Array, dropout: jax.Array | None) -> Any:
-        """Return the module of a config."""
+    def _made(self, config: Any, keys: dict[str, jax.Array]) -> Any:
+        """Return the module of a config, whose layers take their streams as it is constructed."""
         from flax import nnx
 
-        one, other = jax.random.split(key)
-        made = self.module(config, nnx.Rngs(one, dropout=other if dropout is None else dropout))
+        made = self.module(config, nnx.Rngs(**keys))
         if not isinstance(made, nnx.Module):
             raise InputError(
                 f"{self.name}: module(config, rngs) is a {type(made).__name__}, expected a "
@@ -91,6 +97,21 @@ class NnxModule:
             if own is not None and own == getattr(layer, "param_dtype", None) == jnp.float32:
                 vars(layer)["dtype"] = jnp.result_type(float)  # as Embed keeps its first dtype
         return made
+
+
+def _moving(made: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the name of each layer that trains otherwise than it evaluates, and its present count
+    of draws or its average.
+    """
+    from flax import nnx
+
+    for path, layer in nnx.iter_modules(made):
+        name = "/".join(map(str, path)) or type(layer).__name__
+        stream = getattr(layer, "rngs", None)
+        if isinstance(layer, nnx.BatchNorm):
+            yield name, layer.mean.get_value()
+        elif modes.rate(layer) not in (None, 0) and isinstance(stream, nnx.RngStream):
+            yield name, stream.count.get_value()
 
 
 def _states(made: Any) -> dict[str, Any]:

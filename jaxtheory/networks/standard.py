@@ -5,13 +5,13 @@ import importlib
 from collections.abc import Callable
 from typing import Any, no_type_check
 
-import jax.numpy as jnp
 import optax
 
 from jaxtheory.core.config import Size, fields, size, static, traced
 from jaxtheory.core.errors import InputError
 from jaxtheory.core.task import Task
 from jaxtheory.core.theory import Theory
+from jaxtheory.networks import optimizer
 from jaxtheory.networks.from_flax import TASK_EXPECTED, from_flax
 
 
@@ -20,7 +20,8 @@ def transformer_config(task: Any) -> Any:
 
     It has the fields of the task, the attributes of `jaxtheory.networks.Transformer`, and those of
     the optimizers: the learning rate `rate`, its `warmup` in steps, the step `horizon` at which its
-    cosine schedule is at 0, `weight_decay`, and `clip_norm`, the largest norm of a gradient.
+    cosine schedule is at 0, `weight_decay`, which only matrices have, and `clip_norm`, the largest
+    norm of a gradient.
 
     Args:
         task: The task, a `jaxtheory.Task`.
@@ -86,7 +87,9 @@ def _config_of(name: str, base: Any, vocabulary: Callable, outputs: Callable) ->
             horizon: int = traced(
                 1000, "horizon", "step at which the cosine schedule is at 0", "[1, inf)", "steps"
             )
-            weight_decay: float = traced(0.0001, "wd", "weight decay of AdamW", "[0, inf)")
+            weight_decay: float = traced(
+                0.0001, "wd", "weight decay of AdamW, on matrices only", "[0, inf)"
+            )
             clip_norm: float = traced(1.0, "clip_norm", "largest norm of a gradient", "(0, inf)")
 
             def violations(self) -> list[str]:
@@ -128,23 +131,6 @@ def module(config: Any, outputs: int, vocabulary: int | None) -> Any:
     )
 
 
-def scheduled(config: Any) -> Callable:
-    """Return the learning rate by step: linear warm-up, times a cosine that ends at horizon."""
-
-    def rate(t: Any) -> Any:
-        warm = jnp.minimum((t + 1) / jnp.maximum(config.warmup, 1), 1)
-        done = jnp.minimum(t / config.horizon, 1)
-        return config.rate * warm * (1 + jnp.cos(jnp.pi * done)) / 2
-
-    return rate
-
-
-def adamw(config: Any) -> optax.GradientTransformation:
-    """Return AdamW with warm-up, cosine schedule, weight decay and clipped gradients."""
-    rule = optax.adamw(scheduled(config), weight_decay=config.weight_decay)
-    return optax.chain(optax.clip_by_global_norm(config.clip_norm), rule)
-
-
 def sgd(config: Any) -> optax.GradientTransformation:
     """Return plain gradient descent at the constant rate."""
     return optax.sgd(config.rate)
@@ -153,8 +139,8 @@ def sgd(config: Any) -> optax.GradientTransformation:
 def transformer(task: Any, *, examples: tuple = ()) -> Theory:
     """Return the theory of the standard Transformer on a task.
 
-    Its algorithms are `adamw`, with warm-up, a cosine schedule, weight decay and clipping, and
-    `sgd`, plain gradient descent.
+    Its algorithms are `adamw`, with warm-up, a cosine schedule, weight decay of matrices and
+    clipping, as `jaxtheory.networks.adamw`, and `sgd`, plain gradient descent.
 
     Args:
         task: The task, a `jaxtheory.Task`.
@@ -189,6 +175,15 @@ def transformer(task: Any, *, examples: tuple = ()) -> Theory:
         from jaxtheory.networks.decoder import Transformer  # noqa: F401  (so that it is hashed)
 
         return module(config, task.outputs(config), task.vocabulary(config))
+
+    def adamw(config: Any) -> optax.GradientTransformation:  # hashed with the module of its rule
+        return optimizer.adamw(
+            config.rate,
+            warmup=config.warmup,
+            horizon=config.horizon,
+            weight_decay=config.weight_decay,
+            clip_norm=config.clip_norm,
+        )
 
     rules = {"adamw": adamw, "sgd": sgd}
     name = f"{task.name}_transformer"

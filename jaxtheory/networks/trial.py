@@ -2,65 +2,78 @@
 
 import builtins
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import jax
 import numpy as np
 
+from jaxtheory.core import constant_draws
+from jaxtheory.core.arrays import raw
 from jaxtheory.core.code_hash import functions
 from jaxtheory.core.config import Config, canonical, fields
+from jaxtheory.core.decimals import python_value
 from jaxtheory.core.errors import InputError, tried
 from jaxtheory.core.names import uses
 from jaxtheory.core.theory import Theory
 from jaxtheory.core.validation import validate
 
+MODULE = "module"
 _FILES = {"open", "input", "print"}  # built-in functions that read or write
 _CALLBACKS = {"pure_callback", "io_callback", "debug_callback", "debug_print", "outside_call"}
+_DRAWS = {  # what the module does -> where it draws from a key that is not the run's
+    "init": "draws initial values from a key of its own, so that they are the same for all seeds; "
+    "draw them from the key that Flax passes to the initializer, or from rngs in NNX",
+    "evaluation": "draws random numbers in evaluation, the same ones in every call; draw only in "
+    "training, which __call__ is told by train=True, and keep what is drawn once as a variable",
+    "training": "draws random numbers from a key of its own, the same ones in every step and for "
+    "all seeds; draw from self.make_rng('dropout'), or from rngs.dropout() in NNX",
+}
+_MEANT = "what is meant to be equal is drawn from jaxtheory.draws.fixed_key(0)"
 
 
-def require_network(theory: Theory, module: Callable, example: Config) -> None:
-    """Raise InputError if a network fails on an example, or is not a function of its arguments."""
-    _require_no_files(theory.name, module)
+def require_parts(name: str, parts: Mapping[str, Callable], example: Config) -> None:
+    """Raise InputError for a part of a network that is not a function of its arguments.
+
+    parts: functions of (key, config) by the name that messages use. That of the module returns a
+    dictionary of what it does in each mode.
+    """
     validate(example)
     config = canonical(example, jax.numpy.result_type(float))
-    try:
-        callbacks = _callbacks(theory, config)
-        first, second = _traced(theory, config), _traced(theory, config)
-    except InputError as error:
-        if field := _needed(theory, config):
-            kind = fields(type(config))[field]
-            value = np.asarray(getattr(config, field)).item()
+    for what, part in parts.items():
+        try:
+            first, second = (_traced(name, what, part, config) for _ in range(2))
+        except InputError as error:
+            if (cause := _of_field(name, what, part, config, error)) is not None:
+                raise cause from error
+            raise
+        if callbacks := [step for step in _steps(first.jaxpr) if step in _CALLBACKS]:
             raise InputError(
-                f"{theory.name}: {field} ({kind.symbol}) = {value} is a traced field, but the "
-                "module uses it as a Python number, such as a shape; declare it as a size or a "
-                "static field"
-            ) from error
-        raise
-    if callbacks:
-        raise InputError(
-            f"{theory.name}: the module calls back into Python ({callbacks[0]}), but a network "
-            "must be a function of its variables, its inputs and the config without input and "
-            "output"
-        )
-    if str(first) != str(second) or not all(map(_equal, first.consts, second.consts)):
-        raise InputError(
-            f"{theory.name}: two traces of the module differ, but a network must be a function of "
-            "its variables, its inputs and the config alone; it may read a clock, a file or a "
-            "random generator"
-        )
+                f"{name}: the {what} calls back into Python ({callbacks[0]}), but it must be a "
+                "function of its arguments without input and output"
+            )
+        if str(first) != str(second) or not all(map(_equal, first.consts, second.consts)):
+            raise InputError(
+                f"{name}: two traces of the {what} differ, but it must be a function of its "
+                "arguments alone; it may read a clock, a file or a random generator"
+            )
 
 
-def _callbacks(theory: Theory, config: Any) -> list[str]:
-    """Return the operations of the loss that call back into Python."""
+def require_keys(name: str, module: Callable, inputs: Any, example: Config) -> None:
+    """Raise InputError if a module draws from a key that is not the run's.
 
-    def loss(key: Any, config: Any) -> Any:
-        problem = theory.problem(key, config)
-        batch, params = theory.sample(key, problem, config), theory.init(key, problem, config)
-        return theory.loss(params, batch, problem, config)
-
-    program = jax.make_jaxpr(loss)(jax.random.key(0), config)
-    return [step for step in _steps(program.jaxpr) if step in _CALLBACKS]
+    module: a function of (key, inputs, config) as that of `require_parts`, with the inputs beside.
+    """
+    config = canonical(example, jax.numpy.result_type(float))
+    given = (
+        constant_draws.given(jax.random.key(0), constant_draws.OF_RUN),
+        constant_draws.given(inputs, constant_draws.OF_RUN),
+        constant_draws.given(config, constant_draws.CONSTANT),
+    )
+    for act, why in _DRAWS.items():
+        of_act = lambda *args, act=act: module(*args)[act]
+        for line in sorted(constant_draws.follow(of_act, *given).draws):
+            raise InputError(f"{name}: the module {why}; {_MEANT}{line}")
 
 
 def metrics(theory: Theory, example: Config) -> set[str]:
@@ -74,7 +87,7 @@ def metrics(theory: Theory, example: Config) -> set[str]:
     return set(tried(f"{theory.name}.metrics", jax.eval_shape, found, jax.random.key(0), config))
 
 
-def _require_no_files(name: str, module: Callable) -> None:
+def require_no_files(name: str, module: Callable) -> None:
     """Raise InputError if the code of a module names a built-in function that reads or writes."""
     for function in functions(module):
         if str(function.__globals__.get("__name__")).startswith("jaxtheory."):
@@ -88,46 +101,33 @@ def _require_no_files(name: str, module: Callable) -> None:
                 )
 
 
-def _traced(theory: Theory, config: Any) -> Any:
-    """Return the program of the first loss and the first step of an algorithm."""
-    algorithm = next(iter(theory.algorithms.values()))
-
-    def program(key: Any, config: Any) -> Any:
-        problem = theory.problem(key, config)
-        batch = theory.sample(key, problem, config)
-        state = algorithm.init(key, problem, config)
-        value = theory.loss(state.params, batch, problem, config)
-        return value, algorithm.step(key, np.int32(0), state, batch, problem, config)
-
-    return jax.make_jaxpr(program)(jax.random.key(0), config)
+def _traced(name: str, what: str, part: Callable, config: Any) -> Any:
+    """Return the program of a part."""
+    fresh = lambda key, config: part(key, config)  # JAX caches the trace of a function object
+    return tried(f"{name}.{what}", jax.make_jaxpr(fresh), jax.random.key(0), config)
 
 
-def _needed(theory: Theory, config: Any) -> str | None:
-    """Return the traced field without which the program cannot be traced, if there is one."""
-    for name, field in fields(type(config)).items():
-        if field.kind not in ("traced", "evaluation"):
+def _of_field(
+    name: str, what: str, part: Callable, config: Any, error: InputError
+) -> InputError | None:
+    """Return the error of the module as one about the traced field that causes it, if one does."""
+    begin = f"{name}.{what}: "
+    if what != MODULE or not str(error).startswith(begin):
+        return None
+    for field, kind in fields(type(config)).items():
+        if kind.kind not in ("traced", "evaluation"):
             continue
-        value = np.asarray(getattr(config, name)).item()
+        value = python_value(np.asarray(getattr(config, field))[()])
         for number in (value, int(value)):
-            fixed = lambda given, name=name, number=number: given.replace(**{name: number})
+            at = lambda key, config, n=number, field=field: part(key, config.replace(**{field: n}))
             with contextlib.suppress(InputError):
-                _traced(_at(theory, fixed), config)
-                return name
+                _traced(name, what, at, config)
+                return InputError(
+                    f"{name}: {field} ({kind.symbol}) = {value} is a traced field, but the module "
+                    "uses it as a Python number, such as a shape; declare it as a size or a static "
+                    f"field; {str(error).removeprefix(begin)}"
+                )
     return None
-
-
-def _at(theory: Theory, fixed: Callable) -> Theory:
-    """Return a theory whose functions see fixed(config)."""
-
-    def seen(function: Callable) -> Callable:
-        return lambda *args: function(*args[:-1], fixed(args[-1]))
-
-    algorithms = {
-        label: each._replace(init=seen(each.init), step=seen(each.step))
-        for label, each in list(theory.algorithms.items())[:1]
-    }
-    slots = {slot: seen(getattr(theory, slot)) for slot in ("problem", "sample", "loss")}
-    return theory._replace(algorithms=algorithms, **slots)
 
 
 def _steps(program: Any) -> Iterator[str]:
@@ -142,5 +142,5 @@ def _steps(program: Any) -> Iterator[str]:
 
 
 def _equal(one: Any, other: Any) -> bool:
-    one, other = np.asarray(one), np.asarray(other)
+    one, other = raw(one), raw(other)
     return one.shape == other.shape and np.array_equal(one, other, equal_nan=one.dtype.kind == "f")

@@ -136,6 +136,42 @@ def base_key(k: Any) -> jax.Array:
     return jax.random.wrap_key_data(data, impl="threefry2x32")
 
 
+def fixed_key(k: Any) -> jax.Array:
+    """Return the key `base_key(k)`, declared as one whose draws are meant to be equal in all runs.
+
+    Random numbers of a theory come from the key that its function gets. `verify` reports draws from
+    any other key, and `from_flax` and `from_optax` refuse them, because they are the same for all
+    seeds. Draw from this key what is meant to be the same, such as a fixed test set or fixed random
+    features. It must be made within the function that draws.
+
+    Args:
+        k: An integer in [0, 2^32), or a traced integer, such as a field of the config.
+
+    Returns:
+        A typed threefry2x32 key.
+
+    Raises:
+        InputError: k is not an integer in [0, 2^32).
+
+    Example:
+        >>> import jax, jaxtheory
+        >>> def problem(key, config):
+        ...     test = jax.random.normal(jaxtheory.draws.fixed_key(0), (3,))
+        ...     return jax.random.normal(key, (5,)), test
+        >>> one, other = (problem(jaxtheory.run_key(0, seed), None) for seed in (0, 1))
+        >>> bool((one[0] == other[0]).any()), bool((one[1] == other[1]).all())
+        (False, True)
+    """
+    k = number("k", k)
+    key: jax.Array = _declared_constant_key(k if isinstance(k, jax.core.Tracer) else np.uint32(k))
+    return key
+
+
+@jax.jit
+def _declared_constant_key(k: Array) -> Array:  # `core.constant_draws` knows the name
+    return base_key(k)
+
+
 def masked(values: Array, *axes: Size | int) -> Array:
     """Set the entries of an array beyond the sizes of its leading axes to zero.
 

@@ -14,7 +14,18 @@ from jaxtheory.core.errors import InputError, suggest
 from jaxtheory.core.task import Task
 from jaxtheory.ops import draws
 
-KINDS = ("classification", "regression")
+_MEANINGS = {  # kind -> the docstring of its metrics
+    "classification": """Metrics on the test sequences.
+
+    loss        cross-entropy of the class, nats
+    accuracy    share of answers whose largest output is that of the class
+    """,
+    "regression": """Metrics on the test sequences.
+
+    loss        1/2 mean (output - target)^2
+    """,
+}
+KINDS = (*_MEANINGS,)
 
 
 class Config(fields.Config):
@@ -122,6 +133,7 @@ def given(
             measured["accuracy"] = jnp.sum(test.weight * share)
         return measured
 
+    metrics.__doc__ = _MEANINGS[kind]
     return Task(
         name,
         Config,

@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxtheory.core.arrays import raw
 from jaxtheory.core.config import Config, ConfigType, canonical, fields
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.request.settings import compiler_options, numerics
@@ -133,7 +134,7 @@ def _run(theory: Theory, config: Config, nudge: float = 0) -> dict[str, Any]:
         lambda config: _outputs(theory, run_key(0, 0), config, nudge),
         compiler_options=compiler_options(level=2),
     )
-    out = jax.device_get(program(config))
+    out = jax.tree.map(raw, program(config))
     algorithms = [f"algorithm {name}" for name in theory.algorithms]
     return {slot: out[slot] for slot in (*_FIRST, *algorithms, *_LAST)}  # jit sorts names
 

@@ -29,11 +29,14 @@ from jaxtheory.ops.draws import run_key
 
 TITLE = "reads beyond the config"
 HINT = "make it a field of Config or a part of Problem"
-_IMPURE = {  # module -> the names in it that may be used; a seed makes a generator a constant
-    "time": {"sleep", "struct_time"},
+SEEDED = {  # module -> the generators in it, which a seed makes constants
     "random": {"Random"},
     "numpy.random": {"default_rng", "Generator", "RandomState", "SeedSequence"}
     | {"MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64"},
+}
+_IMPURE = {  # module -> the names in it that may be used
+    **SEEDED,
+    "time": {"sleep", "struct_time"},
     "secrets": set[str](),
     "uuid": {"UUID"},
 }
@@ -52,7 +55,7 @@ class HiddenRead(NamedTuple):
 
 def _reads(theory: Theory) -> list[HiddenRead]:
     """List what the code of a theory's functions reads and may find changed."""
-    reached = {slot: _own(functions(part)) for slot, part in externals.functions_of(theory).items()}
+    reached = {slot: own(functions(part)) for slot, part in externals.functions_of(theory).items()}
     everything = list({id(f): f for of_slot in reached.values() for f in of_slot}.values())
     homes = {id(f.__globals__): f.__globals__ for f in everything}
     writers = everything + [f for home in homes.values() for f in _functions_in(home)]
@@ -64,7 +67,7 @@ def _reads(theory: Theory) -> list[HiddenRead]:
     return [HiddenRead(name, tuple(slots), why) for (name, why), slots in slots_of.items()]
 
 
-def _own(reached: list[types.FunctionType]) -> list[types.FunctionType]:
+def own(reached: list[types.FunctionType]) -> list[types.FunctionType]:
     """Leave out functions of libraries and of installed packages other than the first one's."""
     mine = [f for f in reached if externals.package_of(f) not in LIBRARIES]
     return externals.without_packages(mine, externals.package_of(mine[0])) if mine else []

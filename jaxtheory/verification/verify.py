@@ -27,7 +27,7 @@ from jaxtheory.engine.request.current import find_fault
 from jaxtheory.engine.request.settings import carry_settings, compiler_options, numerics
 from jaxtheory.ops.draws import run_key
 from jaxtheory.system.backend import computes, workers
-from jaxtheory.verification import padding, purity, theory_gradient
+from jaxtheory.verification import constant_keys, padding, purity, theory_gradient
 
 _STANDARD_ERRORS = 5.0  # largest difference that a check of kind "sample" accepts
 _PARTS = 4  # shares of a theory's checks, which run in separate processes
@@ -133,8 +133,9 @@ def verify(
     Every check runs on every example of the theory and on random variations of its traced fields. A
     theory that does not ship with jaxtheory is tested further: its slot `gradient` against
     automatic differentiation of its loss, its functions for hidden state (values that they read
-    beyond their arguments), and its numbers for a dependence on padding, unless it is a network,
-    which is never padded.
+    beyond their arguments), its draws for keys that ignore the run (the same numbers for all
+    seeds), and its numbers for a dependence on padding, unless it is a network, which is never
+    padded.
 
     The error of a check is, by its kind, "equal": max |got - want| / max |want| per array; "bound":
     (got - want) / |want|, negative where the bound holds; "sample": |got - want| in standard
@@ -217,7 +218,7 @@ def _verified(theory: Theory, seeds: int, only: Sequence[str] | None) -> Table:
         rows += [job.result() for job in gradient_jobs]
     assumptions = _assess_examples(theory) if only is None else []
     if outside:
-        rows += [*pure, *(() if is_exact(theory) else _padding_rows(theory))]
+        rows += [*pure, *_key_rows(theory), *(() if is_exact(theory) else _padding_rows(theory))]
     return Table(rows, assumptions, "" if theory.checks else "; the theory defines no checks")
 
 
@@ -254,6 +255,20 @@ def _purity_rows(theory: Theory) -> list[CheckRow]:
             where=f"{', '.join(read.slots)}: {read.why}; {purity.HINT}",
         )
         for read in purity.find_hidden_reads(theory)
+    ] or [row]
+
+
+def _key_rows(theory: Theory) -> list[CheckRow]:
+    """Return a failed row for each draw that ignores the key of the run, or one that passes."""
+    row = CheckRow(-1, constant_keys.TITLE, "programs, and code", "equal", 0.0, 0.0, True)
+    return [
+        row._replace(
+            check=f"{constant_keys.TITLE}: {draw.slot}",
+            error=np.inf,
+            passed=False,
+            where=f"{draw.why}; its numbers are the same for all seeds; {constant_keys.HINT}",
+        )
+        for draw in constant_keys.find_constant_draws(theory)
     ] or [row]
 
 

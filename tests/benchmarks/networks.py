@@ -42,15 +42,20 @@ def by_hand(config, steps):
         logits = network.apply(params, batch.s)[:, -1]
         return optax.softmax_cross_entropy_with_integer_labels(logits, batch.y).mean()
 
+    def kernels(params):  # weights decay, and biases, scales, embeddings and positions do not
+        whole = jax.tree.leaves_with_path(params)
+        return jax.tree.unflatten(
+            jax.tree.structure(params), [path[-1].key == "kernel" for path, _ in whole]
+        )
+
     def schedule(rate):
         warm = optax.linear_schedule(rate / 10, rate, 9)
         return lambda t: warm(t) * optax.cosine_decay_schedule(1.0, 1000)(t)
 
     curves = []
     for rate in RATES:
-        optimizer = optax.chain(
-            optax.clip_by_global_norm(1.0), optax.adamw(schedule(rate), weight_decay=0.0001)
-        )
+        rule = optax.adamw(schedule(rate), weight_decay=0.0001, mask=kernels)
+        optimizer = optax.chain(optax.clip_by_global_norm(1.0), rule)
 
         @jax.jit
         def step(params, memory, batch, optimizer=optimizer):

@@ -22,7 +22,7 @@ TABLE = """What is measured. A sentence with one  double space is no row of it:
 
 
 def test_rows_are_read_with_groups_and_continuations() -> None:
-    assert docstrings._meanings(TABLE) == {
+    assert docstrings.meanings(TABLE) == {
         "loss": "mean over the batch, which goes on in the next line",
         "one": "the first",
         "other": "the second",
@@ -32,12 +32,12 @@ def test_rows_are_read_with_groups_and_continuations() -> None:
         "loss:fit": "two curves",
         "loss:late": "two curves",
     }
-    assert docstrings._meanings("A sentence.") == docstrings._meanings(None) == {}
+    assert docstrings.meanings("A sentence.") == docstrings.meanings(None) == {}
 
 
 def test_a_row_at_the_margin_ends_where_a_sentence_begins() -> None:
     text = "Summary.\n\nloss  how much\n      is lost\nOf the rest nothing.\nrest  what is left"
-    assert docstrings._meanings(text) == {"loss": "how much is lost", "rest": "what is left"}
+    assert docstrings.meanings(text) == {"loss": "how much is lost", "rest": "what is left"}
 
 
 @pytest.mark.parametrize("name", theories.names())

@@ -14,7 +14,15 @@ from helpers.worked_example import THEORY, Config, compilations, training_loops
 import jaxtheory
 from jaxtheory import InputError, from_optax
 from jaxtheory.core.config import traced
-from jaxtheory.core.from_optax import _SCALED, InitAndGradient
+from jaxtheory.core.from_optax import (
+    _PAIRS,
+    _SCALED,
+    InitAndGradient,
+    _require_like,
+    first_memory,
+)
+
+KEY = jaxtheory.run_key(0, 0)
 
 
 def adam_by_hand(slopes, rate, b1=0.9, b2=0.999, eps=1e-8):
@@ -236,3 +244,125 @@ def test_a_sweep_tells_it_too_and_the_form_it_shows_is_swept():
     data = jaxtheory.sweep(theory, Config(), algorithm="shown", **asked)
     low, high = data.loss.isel(step=-1, seed=0).values
     assert low != high
+
+
+NOISE = {
+    "noisy_sgd": lambda c: optax.noisy_sgd(c.learning_rate, 0.3, 0.55, 0),
+    "add_noise": lambda c: optax.chain(optax.add_noise(0.3, 0.0, 0), optax.sgd(c.learning_rate)),
+    "in steps": lambda c: optax.MultiSteps(optax.noisy_sgd(c.learning_rate, 0.3, 0.55, 0), 1),
+}
+
+
+@pytest.mark.parametrize("name", NOISE)
+def test_noise_of_an_optimizer_is_that_of_the_run(name):
+    theory = with_algorithm("noisy", NOISE[name])._replace(metrics=weights)
+    config, key = Config(dimension=3, batch_size=2, noise=0.0), jaxtheory.run_key(0, 1)
+    asked = {"algorithm": "noisy", "steps": 2, "record": 1}
+    data = jaxtheory.sweep(theory, config, vary={"noise": [0.0, 1e-9]}, seeds=2, **asked)
+    first = data.weights.isel(noise=0).values
+    assert np.abs(first[0] - first[1])[1:].min() > 1e-6  # seeds differ, at each step
+    np.testing.assert_allclose(data.weights.isel(noise=1), first, atol=1e-6)  # points share
+    alone = jaxtheory.simulate(theory, config, key, **asked)
+    np.testing.assert_allclose(alone.metrics["weights"], first[1], rtol=1e-5)
+    again = jaxtheory.simulate(theory, config, key, **asked | {"steps": 4}, resume=alone)
+    whole = jaxtheory.simulate(theory, config, key, **asked | {"steps": 4})
+    np.testing.assert_array_equal(again.metrics["weights"], whole.metrics["weights"])
+
+
+def weights(params, problem, config):
+    """The weights, as a metric."""
+    return {"weights": params.weights, **THEORY.metrics(params, problem, config)}
+
+
+def test_each_key_of_an_optimizer_is_another_one_and_its_seed_counts():
+    made = lambda *seeds: lambda c: optax.chain(*(optax.add_noise(0.3, 0.0, s) for s in seeds))
+    key, params = jaxtheory.run_key(0, 0), jnp.ones(3)
+    states = [*first_memory(key, made(0, 0, 1), params, None)]
+    states += [*first_memory(key, made(1), params, None)]
+    states += [*first_memory(jaxtheory.run_key(0, 1), made(0), params, None)]
+    words = np.array([jax.random.key_data(state.rng_key) for state in states])
+    assert len(np.unique(words, axis=0)) == 5
+
+
+def drawing(key, in_init=False):
+    """An optimizer that draws from key(state), at the beginning or in each step."""
+
+    def init(params):
+        noise = jax.random.normal(key(0), (3,)) if in_init else jnp.zeros(3)
+        return jnp.int32(0), jax.random.PRNGKey(0), noise
+
+    def update(slope, state, params=None):
+        count, raw, noise = state
+        if not in_init:
+            noise = jax.random.normal(key(state), (3,))
+        added = jax.tree.map(lambda g: g + noise.astype(g.dtype), slope)
+        return added, (count + 1, raw, noise)
+
+    return lambda config: optax.GradientTransformation(init, update)
+
+
+OWN_KEYS = {
+    "update of a constant": drawing(lambda state: jax.random.key(0)),
+    "update of the count": drawing(lambda state: jax.random.fold_in(jax.random.key(0), state[0])),
+    "update of a raw key": drawing(lambda state: jax.random.fold_in(state[1], state[0])),
+    "init of a constant": drawing(lambda state: jax.random.key(0), in_init=True),
+}
+
+
+@pytest.mark.parametrize("name", OWN_KEYS)
+def test_an_optimizer_that_draws_from_a_key_of_its_own_is_refused(name):
+    part = name.partition(" ")[0]
+    match = rf"the optimizer's {part} draws random numbers from a key .*_optax.py, line \d+\)"
+    with pytest.raises(InputError, match=match):
+        jaxtheory.simulate(
+            with_algorithm("own", OWN_KEYS[name]),
+            Config(dimension=3),
+            jaxtheory.run_key(0, 0),
+            steps=1,
+            algorithm="own",
+        )
+
+
+def test_numbers_that_are_meant_to_be_equal_may_be_declared():
+    theory = with_algorithm("own", drawing(lambda state: jaxtheory.draws.fixed_key(0)))
+    asked = {"steps": 1, "algorithm": "own"}
+    assert jaxtheory.simulate(theory, Config(dimension=3), jaxtheory.run_key(0, 0), **asked)
+
+
+def test_multisteps_is_an_optimizer():
+    rules = {
+        "steps": lambda c: optax.MultiSteps(optax.sgd(c.learning_rate), 2),
+        "plain": lambda c: optax.sgd(c.learning_rate),
+    }
+    theory = THEORY._replace(algorithms={n: from_optax(THEORY, r) for n, r in rules.items()})
+    run = lambda n, steps: (
+        jaxtheory.simulate(
+            theory._replace(sample=same_batch), Config(dimension=3), KEY, steps=steps, algorithm=n
+        ).params.weights
+    )
+    np.testing.assert_allclose(run("steps", 4), run("plain", 2), rtol=1e-5)
+    np.testing.assert_array_equal(run("steps", 4), run("steps", 5))
+
+
+def same_batch(key, problem, config):
+    """The same batch in each step."""
+    return THEORY.sample(jax.random.key(0), problem, config)
+
+
+def test_lookahead_is_refused_with_what_to_write():
+    theory = with_algorithm("own", lambda c: optax.lookahead(optax.sgd(0.1), 3, 0.5))
+    with pytest.raises(InputError, match=re.escape(_PAIRS) + r".*no attribute 'fast' \(test_from"):
+        jaxtheory.simulate(theory, Config(dimension=3), KEY, steps=1, algorithm="own")
+
+
+def test_a_traced_number_in_place_of_a_schedule_is_told():
+    theory = with_algorithm("own", lambda c: optax.MultiSteps(optax.sgd(0.1), c.learning_rate))
+    with pytest.raises(InputError, match=r"write lambda step: config.NAME.*test_from_optax.py"):
+        jaxtheory.simulate(theory, Config(dimension=3), KEY, steps=1, algorithm="own")
+
+
+def test_integers_among_the_parameters_are_told():
+    like = {"n": jnp.arange(3)}
+    update = {"n": jnp.ones(3)}
+    with pytest.raises(InputError, match="n holds float64, expected int64; integers are not train"):
+        _require_like("updates", update, like)

@@ -373,3 +373,125 @@ def test_maps_that_cannot_be_stacked_are_refused():
         from_flax(
             "mine", maps_of_two_shapes, TASK, optimizer=plain, Config=Config, examples=(SIZES,)
         )
+
+
+class Sowing(nnx.Module):
+    """Two layers of attention in a list, with batch normalization and dropout."""
+
+    def __init__(self, states, rngs):
+        self.embed = nnx.Embed(states, 4, rngs=rngs)
+        self.layers = nnx.List([nnx.Linear(4, 4, rngs=rngs) for _ in range(2)])
+        self.norm, self.dropout = nnx.BatchNorm(4, rngs=rngs), nnx.Dropout(0.5, rngs=rngs)
+        self.head = nnx.Linear(4, states, rngs=rngs)
+
+    def __call__(self, tokens):
+        x = self.embed(tokens)
+        for layer in self.layers:
+            maps = nnx.softmax(jnp.einsum("bqd,bkd->bqk", layer(x), x))[:, None]
+            self.sow(nnx.Intermediate, "attention", maps)
+            x = self.dropout(self.norm(x + jnp.einsum("bhqk,bkd->bqd", maps, x)))
+        return self.head(x)
+
+
+def test_attention_of_saved_weights_is_that_of_the_run(tmp_path):
+    module = lambda config, rngs: Sowing(config.num_states.cap, rngs)
+    theory = from_flax("sowing", module, TASK, optimizer=plain, Config=Config, examples=(SIZES,))
+    asked = {
+        "vary": {"rate": [0.1, 0.2]},
+        "seeds": 2,
+        "steps": 2,
+        "dtype": "float64",
+        "save_params": True,
+        "observe": {"attention": jaxtheory.observables.attention},
+        "dims": {"attention": ("layer", "head", "query", "key")},
+        "store": tmp_path / "store",
+    }
+    jaxtheory.sweep(theory, SIZES, **asked)
+    data = jaxtheory.open_store(tmp_path / "store")
+    where = {"rate": 0.2, "seed": 1}
+    params = jaxtheory.params(data, theory=theory, **where)
+    problem = jaxtheory.problem(data, theory=theory, **where)
+    config = SIZES.replace(rate=0.2)
+    maps = jaxtheory.observables.attention(params, problem, config, theory=theory)
+    want = data.attention.sel(**where).isel(step=-1)
+    assert want.sizes == {"layer": 2, "head": 1, "query": 5, "key": 5}
+    np.testing.assert_allclose(maps, want, rtol=1e-9)
+    np.testing.assert_allclose(maps.sum(axis=-1), 1, rtol=1e-12)
+    test = problem.test  # by hand, for the first layer
+    weights = params["params"]
+    x = np.asarray(weights["embed"]["embedding"])[np.asarray(test.s)]
+    first = jax.tree.map(np.asarray, weights["layers"][0])
+    scores = np.einsum("bqd,bkd->bqk", x @ first["kernel"] + first["bias"], x)
+    rows = np.exp(scores) / np.exp(scores).sum(axis=-1, keepdims=True)
+    np.testing.assert_allclose(
+        maps[0, 0], np.einsum("b,bqk->qk", test.weight, rows), rtol=1e-6, atol=1e-9
+    )
+
+
+def test_attention_of_a_network_without_maps_is_refused():
+    with pytest.raises(InputError, match="linen: the network keeps no attention maps; let it sow"):
+        jaxtheory.sweep(
+            THEORIES["linen"],
+            SIZES,
+            steps=1,
+            observe={"attention": jaxtheory.observables.attention},
+        )
+
+
+def test_attention_without_test_sequences_is_over_a_drawn_batch():
+    bare = TASK._replace(
+        problem=lambda key, config: TASK.problem(key, config)._replace(test=None),
+        metrics=lambda outputs, maps, problem, config: {},
+        optimal=lambda problem, config: {},
+        dims={},
+    )
+    theory = jaxtheory.networks.transformer(bare)
+    config = theory.Config(**SMALL, depth=1, heads=2, width=4)
+    problem = theory.problem(KEY, config)
+    params = theory.init(KEY, problem, config)
+    attention = jaxtheory.observables.attention
+    with pytest.raises(InputError, match="there are no test sequences; pass key= to draw a batch"):
+        attention(params, problem, config, theory=theory)
+    maps = attention(params, problem, config, theory=theory, key=KEY)
+    assert maps.shape == (1, 2, 5, 5)
+
+
+def test_meanings_of_metrics_reach_the_dataset():
+    task = jaxtheory.tasks.random_walk
+    theory = jaxtheory.networks.transformer(task)
+    config = theory.Config(length=5, num_sequences=8, width=4, heads=1, depth=1, mlp_ratio=1)
+    data = jaxtheory.sweep(theory, config, seeds=1, steps=1)
+    meaning = "cross-entropy under the true law of the next state, nats"
+    assert data.loss.attrs["long_name"] == meaning
+    assert data.predicted_loss.attrs["long_name"] == f"best possible value: {meaning}"
+    assert data.accuracy.attrs["long_name"].startswith("mean probability of the predicted state")
+    data = jaxtheory.sweep(THEORIES["linen"], SIZES, seeds=1, steps=1)
+    assert data.loss.attrs["long_name"] == "loss of the task, on the test sequences"
+
+
+class Normed(nn.Module):
+    """A layer whose variables have slashes in their names."""
+
+    @nn.compact
+    def __call__(self, tokens, train):
+        return nn.SpectralNorm(nn.Dense(6))(nn.Embed(6, 4)(tokens), update_stats=train)
+
+
+def test_slashes_in_names_of_variables_are_written_otherwise(tmp_path):
+    theory = pooled("normed", lambda config: Normed(), examples=(SIZES,))
+    where = {"store": tmp_path / "store", "save_params": True}
+    data = jaxtheory.sweep(theory, SIZES, seeds=1, steps=1, **where)
+    assert "params_batch_stats_SpectralNorm_0_Dense_0_kernel_sigma" in data
+    params = jaxtheory.params(jaxtheory.open_store(tmp_path / "store"), theory=theory, seed=0)
+    assert "Dense_0/kernel/sigma" in params["batch_stats"]["SpectralNorm_0"]
+
+
+def test_an_optimizer_that_draws_has_noise_of_the_run():
+    rules = {"noisy": lambda c: optax.noisy_sgd(c.rate, 0.3, 0.55, 0)}
+    module = lambda config: nn.Embed(6, 6)
+    theory = from_flax("net", module, TASK, optimizer=rules, Config=Config, examples=(SIZES,))
+    fixed = jaxtheory.simulate(theory, SIZES, KEY, steps=0)
+    asked = {"start": fixed.params, "problem": fixed.problem, "steps": 1}
+    runs = [jaxtheory.simulate(theory, SIZES, jaxtheory.run_key(0, k), **asked) for k in (0, 1)]
+    one, other = (run.params["params"]["embedding"] for run in runs)
+    assert np.abs(one - other).min() > 1e-6

@@ -8,7 +8,7 @@ import pytest
 
 from jaxtheory import InputError
 from jaxtheory.networks.decoder import Transformer
-from jaxtheory.networks.linen_module import LinenModule, mode, real, stacked
+from jaxtheory.networks.linen_module import LinenModule, real, stacked
 
 TOKENS = jnp.array([[0, 1, 2], [2, 1, 0]])
 
@@ -32,9 +32,21 @@ def test_a_module_that_sows_nothing_has_no_maps():
     assert others == {} and outputs.dtype == jnp.float64
 
 
-def test_train_is_given_to_those_that_take_it():
-    assert mode(lambda x, train: x, True) == {"train": True}
-    assert mode(lambda x: x, True) == {}
+def test_each_stream_and_each_layer_draws_other_numbers_in_each_step():
+    class Net(nn.Module):
+        @nn.compact
+        def __call__(self, x, train):
+            if not train:
+                return x
+            drawn = [nn.Dropout(0.5, deterministic=False)(x) for _ in range(2)]
+            drawn.append(nn.Dropout(0.5, rng_collection="other", deterministic=False)(x))
+            keys = [self.make_rng(name) for name in ("dropout", "noise", "noise", "mixup")]
+            return jnp.stack([*drawn, *(jax.random.bernoulli(k, 0.5, x.shape) * x for k in keys)])
+
+    network, x = LinenModule("net", lambda config: Net()), jnp.ones(64)
+    variables = network.variables(jax.random.key(0), x, None)
+    masks = [network.run(variables, x, None, jax.random.key(k))[0] > 0 for k in (1, 2)]
+    assert len(np.unique(np.concatenate(masks), axis=0)) == 14
 
 
 def test_integers_and_odd_maps_are_refused():

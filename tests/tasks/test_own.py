@@ -6,6 +6,7 @@ import pytest
 
 import jaxtheory
 from jaxtheory import InputError, tasks
+from jaxtheory.core import docstrings
 
 TOKENS = np.array([[0, 1, 2], [2, 1, 0], [1, 1, 1], [0, 0, 3]])
 VECTORS = np.arange(24.0).reshape(4, 3, 2)
@@ -86,3 +87,16 @@ def test_tasks_are_found_by_name():
         assert getattr(tasks, name) is tasks.get(name) and tasks.get(name).name == name
     with pytest.raises(InputError, match=r"unknown task 'random_wlk'.*random_walk"):
         tasks.get("random_wlk")
+
+
+@pytest.mark.parametrize(
+    ("kind", "meaning"),
+    [
+        ("classification", "cross-entropy of the class, nats"),
+        ("regression", "1/2 mean (output - target)^2"),
+    ],
+)
+def test_its_metrics_have_meanings(kind, meaning):
+    targets = [0, 1, 1] if kind == "classification" else [0.0, 1.0, 0.5]
+    task = jaxtheory.tasks.given("own", [[0, 1], [1, 1], [1, 0]], targets, kind)
+    assert docstrings.meanings(docstrings.doc(task.metrics))["loss"] == meaning

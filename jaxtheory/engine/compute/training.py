@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxtheory.core.arrays import is_key
 from jaxtheory.core.contract import same_structure
 from jaxtheory.core.errors import InputError, tried
 from jaxtheory.core.theory import Algorithm
@@ -241,9 +242,11 @@ def _embed(start: Any, state: Any) -> Any:
             raise InputError(
                 f"start: an array has shape {value.shape}, but this run needs {like.shape}"
             )
-        return jnp.pad(
-            value, [(0, c - v) for v, c in zip(value.shape, like.shape, strict=True)]
-        ).astype(like.dtype)
+        beyond = [(0, c - v) for v, c in zip(value.shape, like.shape, strict=True)]
+        if is_key(value):
+            words = jnp.pad(jax.random.key_data(value), [*beyond, (0, 0)])
+            return jax.random.wrap_key_data(words, impl=jax.random.key_impl(value))
+        return jnp.pad(value, beyond).astype(like.dtype)
 
     return jax.tree.map(lay, start, state)
 
@@ -260,7 +263,7 @@ def _start_from(start: Any, state: Any, places: np.ndarray, n_seeds: int, name: 
             x.ndim for x in jax.tree.leaves(start.state)
         ] == [x.ndim - 3 for x in jax.tree.leaves(state)]
         values = jax.tree.map(
-            lambda x: np.broadcast_to(x, (n_seeds, *np.shape(x))),
+            lambda x: jnp.broadcast_to(x, (n_seeds, *np.shape(x))),
             start.state if whole else start.params,
         )
     else:

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxtheory.core.arrays import host, is_key
 from jaxtheory.core.config import Config, Size, canonical, fields, leaf_names
 from jaxtheory.core.errors import InputError
 from jaxtheory.core.theory import Theory
@@ -56,8 +57,10 @@ def with_problem(theory: Theory, points: Points, problem: Any) -> Theory:
         _check_fit(theory, config, path, np.shape(leaves[path]), like.shape)
     kinds = {path: like.dtype for path, like in want.items()}
 
-    def cast(path: Any, leaf: Any) -> np.ndarray:
-        array = np.asarray(leaf)
+    def cast(path: Any, leaf: Any) -> Any:
+        array = host(leaf)
+        if is_key(array):
+            return array
         kind = float_dtype if array.dtype.kind == "f" else array.dtype
         return array.astype(kinds.get(_name_of(path), kind))
 

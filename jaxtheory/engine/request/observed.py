@@ -67,6 +67,8 @@ def with_observables(
     known = _outputs(theory, config, *arguments[algorithms[0]])
     observe = {} if observe is None else observe
     own_dims = _checked_dims({} if dims is None else dims, observe, axes)
+    if isinstance(observe, Mapping):
+        observe = {name: _of_theory(function, theory) for name, function in observe.items()}
     functions = _checked(theory, config, axes, arguments, observe, own_dims, known)
     named = {**theory.dims, **own_dims}
     metrics = Extended(theory.metrics, tuple(functions.items()), weights=at_steps)
@@ -77,6 +79,11 @@ def with_observables(
         used = {dim for each in named.values() for dim in each}
         named |= _weight_dims(theory, arguments, {*known, *functions, *fields(type(config))}, used)
     return theory._replace(metrics=metrics, analyses=analyses, dims=named)
+
+
+def _of_theory(function: Any, theory: Theory) -> Any:
+    """Return an observable, for a theory if it depends on the theory."""
+    return function.of_theory(theory) if hasattr(function, "of_theory") else function
 
 
 def weight_names(theory: Theory, algorithm: str, config: Config) -> list[str]:

@@ -242,6 +242,7 @@ OTHERS = {
     "jaxtheory.core.scopes",
     "jaxtheory.core.check_theory",
     "jaxtheory.core.contract",
+    "jaxtheory.core.constant_draws",
     "jaxtheory.core.traces",
     "jaxtheory.core.externals",
     "jaxtheory.engine.results.environment",
