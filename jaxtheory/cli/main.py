@@ -202,8 +202,8 @@ class Prune:
     """Folder of the pruned checkpoint, which must not exist or be empty."""
     text: Annotated[Path, arg(metavar="PATH")]
     """A UTF-8 file or a folder of them; 4/5 are for calibration, the last 1/5 for evaluation."""
-    ratio: float = 0.5
-    """Share of zeros in each pruned matrix, in [0, 1)."""
+    ratio: float | None = None
+    """Share of zeros in each pruned matrix, in [0, 1); by default 0.5, or that of --pattern."""
     mlp_ratio: float | None = None
     """Share of zeros in the matrices of the MLP; by default that of --ratio."""
     attention: str = "gradient"
@@ -213,7 +213,7 @@ class Prune:
     value_output: str = "dense"
     """Method for the value and output weights: dense, wanda, sparsegpt or magnitude."""
     pattern: Annotated[str | None, arg(metavar="N:M")] = None
-    """Keep N of every M consecutive inputs, in place of a share."""
+    """Keep N of every M consecutive inputs, in place of a share of zeros."""
     temperature: FlagCreatePairsOff[bool] = False
     """Rescale the logits of each head after pruning."""
     samples: int = 8

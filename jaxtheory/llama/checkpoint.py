@@ -26,7 +26,8 @@ from jaxtheory.llama.tensors import Stored
 from jaxtheory.system import machine
 from jaxtheory.system.locks import locked
 
-_CONFIG = "config.json"
+_CONFIG, _ADAPTER = "config.json", "adapter_config.json"
+_BELOW = ("*", "*/*", "*/snapshots/*", "*/*/snapshots/*")  # checkpoints in a folder or a hub cache
 _BELONGS = re.compile(
     r"(generation_config|tekken|tokenizer|tokenizer_config|special_tokens_map|added_tokens|vocab"
     r"|chat_template)\.json|merges\.txt|vocab\.txt|chat_template\.jinja"
@@ -53,8 +54,9 @@ def load(folder: str | Path, dtype: str | None = None) -> tuple[Weights, Config]
 
     Raises:
         InputError: A file is missing or broken; a weight is missing or has a wrong shape or a type
-            that is not a float; the weights do not fit into memory; or the model is none of Llama,
-            Mistral, Qwen2 and Qwen3, or has parts that are not supported (docs/real-models.md).
+            that is not a float; the weights do not fit into memory; an adapter lies beside them; or
+            the model is none of Llama, Mistral, Qwen2 and Qwen3, or has parts that are not
+            supported (docs/real-models.md).
             These errors come before any weight is read.
 
     Example:
@@ -77,10 +79,23 @@ def load(folder: str | Path, dtype: str | None = None) -> tuple[Weights, Config]
 
 
 def read_config(folder: str | Path) -> Config:
-    """Read the config.json of a checkpoint."""
-    if not Path(folder).is_dir():
+    """Read the config.json of a checkpoint without an adapter."""
+    folder = Path(folder)
+    if not folder.is_dir():
         raise InputError(f"{folder}: no such folder (a checkpoint is a folder with {_CONFIG})")
-    path = Path(folder) / _CONFIG
+    path, adapter = folder / _CONFIG, folder / _ADAPTER
+    if adapter.exists():
+        raise InputError(
+            f"{adapter}: transformers adds this adapter to the weights, which is not done here; "
+            "merge it (merge_and_unload in peft) or move it to another folder"
+        )
+    if not path.exists():
+        found = {place.parent for below in _BELOW for place in folder.glob(f"{below}/{_CONFIG}")}
+        if found:
+            raise InputError(
+                f"{path}: no such file; choose a checkpoint in this folder, such as {min(found)} "
+                f"({len(found)} found)"
+            )
     return configs.parse(files.text(path, files.LARGEST), str(path))
 
 

@@ -5,20 +5,27 @@ import json
 import reprlib
 from typing import Any
 
-from jaxtheory.core.errors import InputError
+from jaxtheory.core.errors import InputError, notice
 from jaxtheory.llama import files, rope, windows
 from jaxtheory.llama.rope import Rope
 
 _LARGEST = 2**31 - 1  # of a size: JAX counts entries along an axis in 32 bits
 _MOST_LAYERS = 2**16
-_QWEN = {"use_sliding_window": False, "sliding_window": 4096, "max_window_layers": 28}
-_FAMILY: dict[str, dict[str, Any]] = {
-    "llama": {},
-    "mistral": {"num_key_value_heads": 8, "sliding_window": 4096},
-    "qwen2": {"num_key_value_heads": 32, **_QWEN},
-    "qwen3": {"num_key_value_heads": 32, "head_dim": 128, **_QWEN},
+_LENGTH = "max_position_embeddings"
+_QWEN = {
+    "num_key_value_heads": 32,
+    "use_sliding_window": False,
+    "sliding_window": 4096,
+    "max_window_layers": 28,
+    _LENGTH: 2**15,
 }
-"""The model types that are read, with the defaults that differ from those of a Llama."""
+_FAMILY: dict[str, dict[str, Any]] = {
+    "llama": {_LENGTH: 2**11},
+    "mistral": {"num_key_value_heads": 8, "sliding_window": 4096, _LENGTH: 2**17},
+    "qwen2": _QWEN,
+    "qwen3": {"head_dim": 128, **_QWEN},
+}
+"""The model types that are read, with their defaults."""
 _ARCHITECTURES = {
     "llama": "LlamaForCausalLM",
     "mistral": "MistralForCausalLM",
@@ -57,6 +64,22 @@ _SUPPORTED: dict[str, tuple[Any, ...]] = {
     ),
     **dict.fromkeys(("use_qk_norm", "qk_norm", "qk_layernorm"), (None, False)),
     "no_rope_layers": (None, []),
+    # entries by which transformers reads another mask, cache, config, code or file of weights
+    "is_causal": (True,),
+    "configuration_files": (None, [], ["config.json"]),
+    **dict.fromkeys(
+        (
+            "attribute_map",
+            "auto_map",
+            "decoder",
+            "fusion_config",
+            "generator",
+            "kv_sharing_modes",
+            "text_config",
+            "transformers_weights",
+        ),
+        (None, {}),
+    ),
 }
 """Entries that affect the logits, with the supported values; the first one is the default."""
 
@@ -84,8 +107,8 @@ class Config:
             key head.
         sliding_window: w: position i sees the positions j with i - w < j <= i, w >= 1. None: all
             j <= i.
-        layer_types: "full_attention" or "sliding_attention" for each layer of a Qwen of which only
-            some have the window; empty if all layers are alike.
+        layer_types: "full_attention" or "sliding_attention" for each layer of a Mistral or Qwen of
+            which only some have the window; empty if all layers are alike.
         source: The text of the config.json that was read. `save` writes back its other entries.
 
     Raises:
@@ -215,6 +238,8 @@ def _config(entries: dict[str, Any], source: str) -> Config:
             f"hidden_size = {hidden}: must be a multiple of num_attention_heads = {heads} unless "
             "head_dim is set"
         )
+    if not isinstance(length := entries[_LENGTH], int) or isinstance(length, bool) or length < 1:
+        raise InputError(f"{_LENGTH} = {reprlib.repr(length)}: must be a positive integer")
     window, types = windows.parse_windows(entries, config.num_hidden_layers)
     return dataclasses.replace(
         config,
@@ -223,6 +248,18 @@ def _config(entries: dict[str, Any], source: str) -> Config:
         head_dim=hidden // heads if width is None else width,
         rms_norm_eps=float(config.rms_norm_eps),
     )
+
+
+def notice_length(length: int, config: Config) -> None:
+    """Warn if windows of tokens are longer than the config.json that was read allows."""
+    if entries := json.loads(config.source):
+        most = (_FAMILY[config.model_type] | entries)[_LENGTH]
+        if length > most:
+            notice(
+                f"windows of {length} tokens exceed {_LENGTH} = {most}: the model was not trained "
+                f"at later positions, and perplexities there mean little; use a window "
+                f"(--window) of at most {most}"
+            )
 
 
 def dump(config: Config, dtype: str) -> str:
@@ -244,13 +281,15 @@ def dump(config: Config, dtype: str) -> str:
         kept = ("model_type", "num_hidden_layers", "sliding_window", "layer_types")
         if all(getattr(read, name) == getattr(config, name) for name in kept):
             window = {}
+        else:
+            entries.pop("layer_types", None)
     else:
         entries = {
             "architectures": [_ARCHITECTURES[config.model_type]],
             "hidden_act": "silu",
             "attention_bias": False,
             "mlp_bias": False,
-            "max_position_embeddings": config.rope.original_length,
+            _LENGTH: config.rope.original_length,
         }
         changed, moved = plain, True
     entries |= {name: getattr(config, name) for name in changed} | window

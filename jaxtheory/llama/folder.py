@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,7 +11,7 @@ import xarray as xr
 
 from jaxtheory.core.errors import InputError
 from jaxtheory.llama import checkpoint, model, pruning, storage, tensors, text
-from jaxtheory.llama.config import Config
+from jaxtheory.llama.config import Config, notice_length
 from jaxtheory.ops import draws
 
 
@@ -42,7 +43,8 @@ def prune_checkpoint(
 
     The tokenizer and other files that transformers needs are copied. All arguments are checked
     before a weight is read. Finished layers are kept beside `to` until the end, so that the same
-    call resumes an interrupted one.
+    call resumes an interrupted one. A window of more tokens than max_position_embeddings of the
+    model gives a warning.
 
     Args:
         source: The checkpoint to prune.
@@ -95,20 +97,22 @@ def prune_checkpoint(
     except (OSError, ValueError) as error:
         raise InputError(f"{to}: cannot be written ({error})") from None
     weights, config = checkpoint.load(source)
-    before = model.perplexity(weights, windows.heldout, config)
+    notice_length(window, config)
+    quiet = replace(config, source="{}")  # one notice is enough
+    before = model.perplexity(weights, windows.heldout, quiet)
     pruned, report = pruning.prune(
         weights,
         windows.calibration,
-        config,
+        quiet,
         heldout=windows.heldout,
         key=key,
         keep=layers,
         progress=progress,
         **methods,
     )
-    after = model.perplexity(pruned, windows.heldout, config)
+    after = model.perplexity(pruned, windows.heldout, quiet)
     if scored is not None:
-        report = report.assign(_evaluation((weights, pruned), scored, config))
+        report = report.assign(_evaluation((weights, pruned), scored, quiet))
     if sizes:
         report = report.assign(_sizes((weights, pruned), config))
     checkpoint.save(to, pruned, config, like=source)

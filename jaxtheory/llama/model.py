@@ -32,7 +32,7 @@ from jaxtyping import Array, Float, Int
 
 from jaxtheory.core.config import Record
 from jaxtheory.core.errors import InputError
-from jaxtheory.llama.config import Config
+from jaxtheory.llama.config import Config, notice_length
 from jaxtheory.llama.rope import frequencies
 from jaxtheory.ops.attention import softmax
 
@@ -455,6 +455,7 @@ def perplexity(
     last = T - 1 if last is None else last
     if not 1 <= last < T:
         raise InputError(f"last = {last}: must be an integer in [1, {T - 1}] for windows of {T}")
+    notice_length(T, config)
     at_once = max(1, 2**14 // T)
     total = 0.0
     for start in range(0, B, at_once):

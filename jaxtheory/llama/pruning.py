@@ -17,13 +17,14 @@ from jaxtyping import Int
 
 from jaxtheory.core.errors import InputError, suggest
 from jaxtheory.llama import layers, model
-from jaxtheory.llama.config import Config
+from jaxtheory.llama.config import Config, notice_length
 from jaxtheory.llama.layers import ATTENTION, MATRICES, METHODS, Gradient, LayerPlan, Ratios
 from jaxtheory.llama.model import Layer, Weights
 from jaxtheory.ops import draws
 from jaxtheory.system.backend import computes
 
 _GRADIENT = Gradient()
+_CLOSE = 0.005  # difference between a share and that of a pattern that rounding may explain
 
 
 def plan_pruning(
@@ -33,7 +34,7 @@ def plan_pruning(
     attention: str = "gradient",
     mlp: str = "dense",
     value_output: str = "dense",
-    ratio: float = 0.5,
+    ratio: float | None = None,
     mlp_ratio: float | None = None,
     pattern: tuple[int, int] | None = None,
     temperature: bool = False,
@@ -41,33 +42,42 @@ def plan_pruning(
 ) -> tuple[LayerPlan, Ratios]:
     """Check the methods of `prune` against the config and the number of sequences.
 
+    Shares, patterns and temperatures that would have no effect are refused.
+
     Args:
         config: The config of the model.
         sequences: The number of calibration sequences.
         attention: The method for W_Q and W_K: gradient, magnitude, wanda, sparsegpt or dense.
         mlp: The method for the MLP: magnitude, wanda, sparsegpt or dense.
         value_output: The method for W_V and W_O, as for mlp.
-        ratio: The share of zeros in each matrix of the attention, in [0, 1).
+        ratio: The share of zeros in each matrix of the attention, in [0, 1); None: 0.5, or that of
+            the pattern.
         mlp_ratio: The share of zeros in each matrix of the MLP; None: as ratio.
-        pattern: (N, M) keeps N of every M consecutive inputs of an output, in place of a share.
+        pattern: (N, M) keeps N of every M consecutive inputs of an output, a share of 1 - N/M.
         temperature: True scales the logits of each query head by the best factor on the
             calibration sequences, after pruning.
-        gradient: Settings of the gradient method.
+        gradient: Settings of the gradient method, which others do not read.
 
     Returns:
-        The plan and the shares.
+        The plan and the shares, 0 where nothing is pruned.
 
     Raises:
-        InputError: A method is unknown or a value is out of range.
+        InputError: A method is unknown, or a value is out of range or has no effect.
     """
     plan = LayerPlan(attention, mlp, value_output, pattern, temperature, gradient)
-    ratios = Ratios(ratio, ratio if mlp_ratio is None else mlp_ratio)
-    _check_methods(plan, ratios)
-    ratios = Ratios(*map(float, ratios))
-    _check_pattern(plan, config)
+    _check_methods(plan)
+    given = {"ratio": ratio, "mlp_ratio": mlp_ratio}
+    _check_shares(given)
+    _check_pattern(plan, given, config)
+    _check_effect(plan, given)
     if attention == "gradient":
         _check_gradient(gradient, sequences)
-    return plan, ratios
+    share = 0.5 if pattern is None else 1 - pattern[0] / pattern[1]
+    if pattern is None and ratio is not None:
+        share = float(ratio)
+    other = share if pattern or mlp_ratio is None else float(mlp_ratio)
+    parts = {attention, value_output} != {"dense"}, mlp != "dense"
+    return plan, Ratios(share * parts[0], other * parts[1])
 
 
 @computes
@@ -101,7 +111,9 @@ def prune(
             share of zeros of each pruned matrix, in [0, 1), 0.5 by default; mlp_ratio, that of the
             MLP, by default the same; pattern, (N, M) to keep N of every M consecutive inputs in
             place of a share; temperature, True to scale the logits of each query head after
-            pruning by the factor with the least attention error; gradient, a `Gradient`.
+            pruning by the factor with the least attention error; gradient, a `Gradient`, which
+            other methods do not read. A ratio, pattern or temperature that would have no effect is
+            refused, such as mlp_ratio of a dense MLP.
 
     Returns:
         The weights, with pruned entries exactly zero, and a dataset over "layer": sparsity (layer,
@@ -129,6 +141,7 @@ def prune(
     tokens = model.check_tokens(tokens, config)
     heldout = None if heldout is None else model.check_tokens(heldout, config)
     plan, ratios = plan_pruning(config, len(tokens), **methods)
+    notice_length(max(t.shape[1] for t in (tokens, heldout) if t is not None), config)
     done = keep and Path(keep) / _digest(
         weights, tokens, heldout, key, ratios, plan, replace(config, source="{}")
     )
@@ -170,28 +183,58 @@ def prune(
     return replace(weights, layers=tuple(pruned_layers)), _report(rows, ratios, plan, config)
 
 
-def _check_methods(plan: LayerPlan, ratios: Ratios) -> None:
+def _check_methods(plan: LayerPlan) -> None:
     for name, methods in (("attention", ATTENTION), ("mlp", METHODS), ("value_output", METHODS)):
         value = getattr(plan, name)
         if value not in methods:
             raise InputError(f"{name} = {value!r}: unknown; {suggest(str(value), methods)}")
-    for name, ratio in (("ratio", ratios.attention), ("mlp_ratio", ratios.mlp)):
-        if not (isinstance(ratio, float | int) and 0 <= ratio < 1):
+
+
+def _check_shares(given: dict[str, float | None]) -> None:
+    for name, ratio in given.items():
+        number = isinstance(ratio, float | int) and not isinstance(ratio, bool)
+        if ratio is not None and not (number and 0 <= ratio < 1):
             raise InputError(f"{name} = {ratio!r}: must be a number in [0, 1)")
 
 
-def _check_pattern(plan: LayerPlan, config: Config) -> None:
+def _check_pattern(plan: LayerPlan, given: dict[str, float | None], config: Config) -> None:
     if plan.pattern is None:
         return
     keep, of = plan.pattern
     if not 0 < keep <= of:
         raise InputError(f"pattern = {keep}:{of}: must be N:M with 1 <= N <= M")
+    for name, ratio in given.items():
+        if ratio is not None and abs(ratio - (1 - keep / of)) > _CLOSE:
+            raise InputError(
+                f"{name} = {ratio}: pattern = {keep}:{of} makes a share of {1 - keep / of:.4g} "
+                f"zero; leave out one of the two"
+            )
     layer = model.shapes(config).layers[0]
     for matrix in MATRICES:
         size = getattr(layer, matrix).shape[0]
         if plan.method(matrix) != "dense" and size % of:
             raise InputError(
                 f"pattern = {keep}:{of}: {matrix} has {size} inputs, not a multiple of {of}"
+            )
+
+
+def _check_effect(plan: LayerPlan, given: dict[str, Any]) -> None:
+    """Raise InputError for a value that is given and has no effect, as what it is for is dense."""
+    attention = {plan.attention, plan.value_output} != {"dense"}
+    mlp = plan.mlp != "dense"
+    used = {
+        "ratio": attention or (mlp and given["mlp_ratio"] is None),
+        "mlp_ratio": mlp,
+        "pattern": attention or mlp,
+        "temperature": plan.attention != "dense",
+    }
+    asked = given | {"pattern": plan.pattern, "temperature": plan.temperature or None}
+    for name, effect in used.items():
+        if asked[name] is not None and not effect:
+            raise InputError(
+                f"{name} = {asked[name]}: has no effect with attention = {plan.attention!r}, mlp = "
+                f"{plan.mlp!r} and value_output = {plan.value_output!r}; leave it out or choose "
+                "another method"
             )
 
 

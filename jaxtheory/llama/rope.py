@@ -80,7 +80,7 @@ def check_rope(rope: Rope) -> None:
 
 
 def parse_rope(entries: Mapping[str, Any]) -> Rope:
-    """Parse the encoding from the entries of a config.json, by the rules of transformers 5.
+    """Parse the encoding from the entries of a config.json and their defaults, as transformers 5.
 
     A non-empty `rope_scaling` replaces `rope_parameters`. `rope_theta` inside either takes
     precedence over the one outside. For llama3 the original length outside takes precedence over
@@ -115,7 +115,7 @@ def parse_rope(entries: Mapping[str, Any]) -> Rope:
         rope = rope._replace(factor=given["factor"])
     if kind == "llama3":
         name = "original_max_position_embeddings"
-        inside = given.get(name, entries.get("max_position_embeddings", 2048))
+        inside = given.get(name, entries["max_position_embeddings"])
         rope = rope._replace(
             low_frequency=given["low_freq_factor"],
             high_frequency=given["high_freq_factor"],

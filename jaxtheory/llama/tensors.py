@@ -44,6 +44,8 @@ _COMPUTED = re.compile(r"(.*\.)?rotary_emb\.(inv_freq|cos_cached|sin_cached)")
 """Arrays that old versions of transformers stored and new ones compute."""
 _OTHER = re.compile(r".*\.(bin|pth?|ckpt|gguf|ggml|msgpack|h5|onnx|npz|safetensors)")
 """Files of weights with other names or in other formats."""
+_SHARD = re.compile(r"shard-\d{5}-model-\d{5}-of-\d{5}\.safetensors")
+"""Files of a distributed checkpoint, which transformers reads in place of the others."""
 _CONVERT = (
     "convert them, for example by transformers: "
     "AutoModelForCausalLM.from_pretrained(FOLDER).save_pretrained(NEW)"
@@ -154,6 +156,9 @@ def _arrays(folder: Path) -> dict[str, Stored]:
 
 def _paths(folder: Path) -> Iterator[Path]:
     """Yield the safetensors files of a folder."""
+    shards = [path for path in folder.iterdir() if _SHARD.fullmatch(path.name)]
+    if shards:
+        raise InputError(f"{min(shards)}: distributed checkpoints are not read; {_CONVERT}")
     index = folder / _INDEX
     if (folder / SINGLE).exists():
         yield folder / SINGLE

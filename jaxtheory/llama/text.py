@@ -40,14 +40,23 @@ class Scored(NamedTuple):
 def read_corpus(path: str | Path) -> str:
     """Read a file, or all files in a folder and below it, sorted by name and joined by newlines.
 
-    Line ends and byte order marks are not changed. InputError is raised for a path that is missing,
+    Files and folders below it whose names begin with a dot, such as .git, are left out. Line ends
+    and byte order marks are not changed. InputError is raised for a path that is missing,
     an empty folder, and files that are not regular or not UTF-8.
     """
     path = Path(path)
     if path.is_dir():
-        paths = sorted(f for f in path.rglob("*") if f.is_file())
+        paths = sorted(
+            file
+            for file in path.rglob("*")
+            if file.is_file()
+            and not any(part.startswith(".") for part in file.relative_to(path).parts)
+        )
         if not paths:
-            raise InputError(f"{path}: is a folder without files; choose one with text")
+            raise InputError(
+                f"{path}: is a folder without files (names that begin with a dot do not count); "
+                "choose one with text"
+            )
     elif not path.exists():
         raise InputError(f"{path}: no such file or folder; choose a text")
     else:

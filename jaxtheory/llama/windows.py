@@ -10,7 +10,6 @@ from typing import Any
 from jaxtheory.core.errors import InputError
 
 FULL, SLIDING = "full_attention", "sliding_attention"
-BY_LAYER = ("qwen2", "qwen3")  # model types whose layers may differ
 _LARGEST = 2**31 - 1
 
 
@@ -29,8 +28,8 @@ def check_windows(
             raise InputError(f"sliding_window = {sliding_window}: a Llama must have None")
     if layer_types:
         _check_types(layer_types, layers)
-        if model_type not in BY_LAYER:
-            raise InputError(f"layer_types: must be empty if model_type = {model_type!r}")
+        if model_type == "llama":
+            raise InputError("layer_types: must be empty if model_type = 'llama'")
         if sliding_window is None:
             raise InputError(f"layer_types: {SLIDING} needs sliding_window")
 
@@ -52,15 +51,17 @@ def _check_types(types: Any, layers: int) -> None:
 def parse_windows(entries: Mapping[str, Any], layers: int) -> tuple[int | None, tuple[str, ...]]:
     """Return sliding_window and layer_types of a Config from the entries of a config.json.
 
-    The second is empty if all layers are alike. The entries have their defaults.
+    The second is empty if all layers are alike. The entries have their defaults. A Mistral without
+    layer_types has the window in all layers; transformers takes one with layer_types for a
+    Ministral.
     """
-    model_type = entries["model_type"]
+    model_type, types = entries["model_type"], entries.get("layer_types")
     if model_type == "llama":
         return None, ()
     window: Any = entries["sliding_window"]
-    if model_type not in BY_LAYER:
+    if model_type == "mistral" and types is None:
         return window, ()
-    used, types = entries["use_sliding_window"], entries.get("layer_types")
+    used = model_type == "mistral" or entries["use_sliding_window"]
     if not isinstance(used, bool):
         raise InputError(f"use_sliding_window = {reprlib.repr(used)}: must be true or false")
     window = window if used else None
@@ -77,7 +78,8 @@ def parse_windows(entries: Mapping[str, Any], layers: int) -> tuple[int | None, 
         return None, ()
     if window is None:
         raise InputError(
-            f"layer_types: {SLIDING} needs use_sliding_window = true and a number as sliding_window"
+            f"layer_types: {SLIDING} needs a number as sliding_window (and, in a Qwen, "
+            "use_sliding_window = true)"
         )
     return window, tuple(types) if FULL in types else ()
 
@@ -88,11 +90,12 @@ def written(
     """Return the entries of a config.json for windows."""
     if model_type == "llama":
         return {}
-    if model_type not in BY_LAYER:
-        return {"sliding_window": sliding_window}
     alike = FULL if sliding_window is None else SLIDING
+    types = {"layer_types": list(layer_types) or [alike] * layers}
+    if model_type == "mistral":
+        return {"sliding_window": sliding_window} | (types if layer_types else {})
     return {
         "use_sliding_window": sliding_window is not None,
         "sliding_window": sliding_window,
-        "layer_types": list(layer_types) or [alike] * layers,
+        **types,
     }

@@ -31,9 +31,11 @@ def experiment(
     heldout, gradient = evaluation(), Gradient(fit=Fit(steps=fit_steps))
 
     def measure(cell: dict[str, Any]) -> dict[str, Any]:
-        methods = {name: cell[name] for name in ("attention", "mlp", "ratio")}
+        shares = {"attention": ("ratio", cell["ratio"]), "mlp": ("mlp_ratio", 0.5)}
+        methods = {name: cell[name] for name in shares}
+        methods |= dict(shares[name] for name in shares if cell[name] != "dense")
         tokens = calibration(key, cell["seed"])
-        return pruned(weights, config, tokens, heldout, mlp_ratio=0.5, gradient=gradient, **methods)
+        return pruned(weights, config, tokens, heldout, gradient=gradient, **methods)
 
     axes = {"seed": range(seeds), "ratio": ratios, "mlp": MLP, "attention": ATTENTION}
     return measured(

@@ -57,15 +57,15 @@ def experiment(
         else:
             gradient, samples = VARIANTS[name]
         gradient = gradient._replace(fit=gradient.fit._replace(steps=fit_steps))
+        shares = {name: cell[name] for name in ("ratio", "temperature") if attention != "dense"}
         return pruned(
             weights,
             config,
             calibration(key, cell["seed"], samples),
             heldout,
             attention=attention,
-            ratio=cell["ratio"],
             gradient=gradient,
-            temperature=cell["temperature"],
+            **shares,
         )
 
     axes: dict[str, list] = {

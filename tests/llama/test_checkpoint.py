@@ -186,3 +186,71 @@ def test_of_several_processes_one_makes_the_checkpoint(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match="cannot be written"):
         llama.cached(tmp_path / "file" / "b", make)
+
+
+def adapter(place):
+    (place / "adapter_config.json").write_text('{"peft_type": "LORA"}')
+
+
+def distributed(place):
+    path = place / "shard-00000-model-00001-of-00001.safetensors"
+    path.write_bytes((place / "model.safetensors").read_bytes())
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (adapter, "adapter_config.json: transformers adds this adapter to the weights"),
+        (lambda place: (adapter(place), (place / "config.json").unlink()), "merge_and_unload"),
+        (distributed, "of-00001.safetensors: distributed checkpoints are not read; convert"),
+        (entries(is_causal=False), "is_causal = False is not supported"),
+        (entries(transformers_weights="other.safetensors"), "transformers_weights = 'other.safe"),
+        (entries(configuration_files=["config.4.0.0.json"]), "configuration_files = ['config.4"),
+        (entries(auto_map={"AutoModelForCausalLM": "a.B"}), "auto_map = {'AutoModelForCausalLM'"),
+        (entries(attribute_map={"rms_norm_eps": "x"}), "attribute_map = {'rms_norm_eps': 'x'}"),
+        (entries(text_config={"hidden_size": 4}), "text_config = {'hidden_size': 4}"),
+        (entries(decoder={"hidden_size": 4}), "decoder = {'hidden_size': 4}"),
+        (entries(kv_sharing_modes=["reuse"]), "kv_sharing_modes = ['reuse']"),
+        (entries(fusion_config={"a": True}), "fusion_config = {'a': True}"),
+        (entries(max_position_embeddings="32"), "max_position_embeddings = '32': must be a pos"),
+        (entries(max_position_embeddings=0), "max_position_embeddings = 0: must be a positive"),
+        (entries(max_position_embeddings=True), "max_position_embeddings = True: must be a pos"),
+    ],
+)
+def test_what_transformers_would_read_otherwise_is_refused(tmp_path, change, message):
+    place = tmp_path / "a"
+    llama.save(place, *make())
+    change(place)
+    with pytest.raises(InputError) as refused:
+        llama.load(place)
+    assert message in str(refused.value) and "\n" not in str(refused.value)
+
+
+def test_a_mask_that_is_null_is_not_causal(tmp_path):
+    """A null is_causal is no mask in some implementations of transformers."""
+    llama.save(tmp_path / "a", *make())
+    path = tmp_path / "a" / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"is_causal": None}))
+    with pytest.raises(InputError, match="is_causal = None is not supported, only True is"):
+        llama.load(tmp_path / "a")
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"is_causal": True}))
+    llama.load(tmp_path / "a")
+
+
+@pytest.mark.parametrize("given", ["", "hub", "hub/models--a--b", "hub/models--a--b/snapshots"])
+def test_a_folder_of_the_cache_names_the_checkpoint_in_it(tmp_path, given):
+    """The hub's cache: files are links to blobs in a folder that is named by the revision."""
+    model = tmp_path / "cache" / "hub" / "models--a--b"
+    snapshot = model / "snapshots" / "0123abcd"
+    snapshot.mkdir(parents=True)
+    weights, config = make()
+    llama.save(model / "blobs", weights, config)
+    for file in (model / "blobs").iterdir():
+        file.rename(blob := file.with_name(f"{len(file.name)}"))
+        (snapshot / file.name).symlink_to(f"../../blobs/{blob.name}")
+    with pytest.raises(InputError) as refused:
+        llama.load(tmp_path / "cache" / given)
+    assert f"choose a checkpoint in this folder, such as {snapshot} (1 found)" in str(refused.value)
+    equal(llama.load(snapshot)[0], weights)
+    llama.save(tmp_path / "b", *llama.load(snapshot), like=snapshot)
+    assert not any(path.is_symlink() for path in (tmp_path / "b").iterdir())

@@ -1,6 +1,7 @@
 """`jaxtheory prune` as a user types it."""
 
 import json
+import warnings
 
 import numpy as np
 import pytest
@@ -63,6 +64,9 @@ def test_patterns_and_the_gradient_method(place):
     [
         (("--ratio", "1"), "ratio = 1.0: must be a number in [0, 1)"),
         (("--attention", "wand"), "attention = 'wand': unknown"),
+        (("--pattern", "2:4", "--ratio", "0.7"), "ratio = 0.7: pattern = 2:4 makes a share of 0.5"),
+        (("--mlp-ratio", "0.9"), "mlp_ratio = 0.9: has no effect with attention = 'gradient'"),
+        (("--attention", "dense", "--ratio", "0.5"), "ratio = 0.5: has no effect"),
         (("--pattern", "2to4"), "pattern = '2to4': must be N:M"),
         (("--pattern", "2:5"), "not a multiple of 5"),
         (("--text", "nothing.txt"), "nothing.txt: no such file"),
@@ -106,3 +110,35 @@ def test_a_folder_of_texts_is_read_by_name(place):
     (place / "texts" / "b.txt").write_text("second")
     (place / "texts" / "a.txt").write_text("first")
     assert llama.text.read_corpus(place / "texts") == "first\nsecond"
+
+
+def test_hidden_files_in_a_folder_of_texts_are_left_out(place, capsys):
+    texts = place / ".texts"
+    for name in ("a/b.txt", "c.txt"):
+        (texts / name).parent.mkdir(parents=True, exist_ok=True)
+        (texts / name).write_text(name)
+    for name in (".DS_Store", "a/.DS_Store", ".git/objects/0f/1a2b", "a/.cache/c.txt", "._c.txt"):
+        (texts / name).parent.mkdir(parents=True, exist_ok=True)
+        (texts / name).write_bytes(b"\xff\xfe\x00")
+    assert llama.text.read_corpus(texts) == "a/b.txt\nc.txt"
+    (texts / "a" / "b.txt").unlink()
+    (texts / "c.txt").unlink()
+    assert run(place, "--text", texts) == 2
+    assert "is a folder without files (names that begin with a dot" in capsys.readouterr().err
+    (place / ".text.txt").write_text("named")
+    assert llama.text.read_corpus(place / ".text.txt") == "named"
+
+
+@pytest.mark.parametrize("longest", [31, 32])
+def test_a_window_beyond_the_positions_of_the_model_is_one_warning(place, capsys, longest):
+    path = place / "dense" / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"max_position_embeddings": longest}))
+    words = ("--attention", "magnitude", "--eval-text", place / "text.txt", "--eval-windows", "2")
+    with warnings.catch_warnings(record=True) as given:
+        warnings.simplefilter("always")
+        assert run(place, *words) == 0
+    said = [str(warning.message) for warning in given if "position" in str(warning.message)]
+    assert len(said) == (longest == 31)
+    for message in said:
+        assert "windows of 32 tokens exceed max_position_embeddings = 31" in message
+        assert "(--window) of at most 31" in message and "\n" not in message

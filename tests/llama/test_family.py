@@ -26,6 +26,15 @@ CASES = {
     "mistral, window of the text less one": ("mistral", dict(sliding_window=LENGTH - 1, **GROUPED)),
     "mistral, long window": ("mistral", {"sliding_window": 100, "tie_word_embeddings": True}),
     "mistral, no window": ("mistral", dict(sliding_window=None, head_dim=12, **GROUPED)),
+    "mistral, by layer": (
+        "ministral",
+        dict(
+            head_dim=8,
+            sliding_window=4,
+            layer_types=["full_attention", "sliding_attention", "full_attention"],
+            **GROUPED,
+        ),
+    ),
     "qwen2": ("qwen2", dict(sliding_window=5, tie_word_embeddings=True, **GROUPED)),
     "qwen2, upper layers": ("qwen2", dict(**MIXED, **GROUPED)),
     "qwen2, all layers": ("qwen2", dict(**(MIXED | {"max_window_layers": 0}), **GROUPED)),
@@ -44,7 +53,10 @@ CASES = {
 
 
 def made(kind, place, **entries):
-    """A random model of transformers, biases and norms included, saved in a folder."""
+    """A random model of transformers, biases and norms included, saved in a folder.
+
+    A Ministral is saved as those who published it did, as a Mistral with layer_types.
+    """
     torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
     heads = {"num_attention_heads": 4, "num_key_value_heads": 4}
     config = transformers.AutoConfig.for_model(kind, **(SIZES | heads | entries))
@@ -53,6 +65,8 @@ def made(kind, place, **entries):
     for name, weight in theirs.named_parameters():
         torch.nn.init.normal_(weight, 1.0 if "norm" in name else 0.0, 0.3)
     theirs.save_pretrained(place)
+    path = place / "config.json"
+    path.write_text(path.read_text().replace("inistral", "istral"))
     return theirs
 
 
@@ -192,7 +206,7 @@ REFUSED = {
     "type": ({**QWEN, "layer_types": ["chunked_attention"] * 2}, "'chunked_attention' is not"),
     "no window": (
         {"model_type": "qwen3", "layer_types": ["sliding_attention"] * 2},
-        "sliding_attention needs use_sliding_window = true",
+        "needs a number as sliding_window (and, in a Qwen, use_sliding_window = true)",
     ),
     "another norm": ({"model_type": "qwen3", "attention_bias": True}, "attention_bias = True"),
     "no biases": ({"model_type": "qwen2"}, "self_attn.q_proj.bias: no file"),
@@ -227,7 +241,8 @@ def test_entries_that_are_not_read_are_refused_by_name(tmp_path, changes, messag
         ({"sliding_window": 4}, "sliding_window = 4: a Llama must have None"),
         ({"model_type": "gemma"}, "model_type = 'gemma' is not supported"),
         ({"model_type": ["llama"]}, "model_type = ['llama'] is not supported"),
-        ({"model_type": "mistral", "layer_types": ("full_attention",) * 2}, "must be empty if"),
+        ({"layer_types": ("full_attention",) * 2}, "must be empty if model_type = 'llama'"),
+        ({"model_type": "mistral", "layer_types": ("full_attention",) * 2}, "needs sliding_window"),
         ({"model_type": "qwen2", "layer_types": ("full_attention",) * 2}, "needs sliding_window"),
     ],
 )

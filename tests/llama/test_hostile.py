@@ -321,7 +321,6 @@ OLD = (
     "training_args.bin",
     "rng_state.pth",
     "trainer_state.json",
-    "adapter_config.json",
     "adapter_model.safetensors",
     "pytorch_model.bin",
     "pytorch_model.bin.index.json",

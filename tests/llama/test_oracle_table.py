@@ -160,6 +160,22 @@ SAME = {
     "architecture missing": {"architectures": DROP},
     "no quantization": {"quantization_config": None},
     "a window that Llama does not have": {"sliding_window": 4},
+    "windows by layer that Llama does not have": {
+        "sliding_window": 4,
+        "layer_types": ["sliding_attention", "full_attention"],
+    },
+    "chunks that Llama does not have": {"attention_chunk_size": 4},
+    "is_causal": {"is_causal": True},
+    "entries of other uses": {
+        "is_encoder_decoder": True,
+        "attn_implementation": "eager",
+        "use_cache": False,
+        "output_attentions": True,
+        "pad_token_id": 3,
+        "chunk_size_feed_forward": 2,
+    },
+    "nulls": dict.fromkeys(("text_config", "decoder", "transformers_weights", "layer_types")),
+    "no other files": {"configuration_files": ["config.json"], "auto_map": {}},
 }
 
 
@@ -240,6 +256,48 @@ def test_other_entries_are_refused_by_name_and_value(made, tmp_path, entries, me
     with pytest.raises(InputError) as refused:
         ours(copied(made, tmp_path / "a", entries))
     assert message in str(refused.value) and "\n" not in str(refused.value)
+
+
+OTHER_FILES = {
+    "transformers_weights": {"transformers_weights": "other.safetensors"},
+    "configuration_files": {"configuration_files": ["config.4.0.0.json"]},
+    "attribute_map": {"attribute_map": {"rms_norm_eps": "initializer_range"}},
+    "is_causal": {"is_causal": False},
+}
+
+
+@pytest.mark.parametrize("entry", OTHER_FILES)
+def test_entries_that_are_refused_since_transformers_reads_another_model(made, tmp_path, entry):
+    place = copied(made, tmp_path / "a", OTHER_FILES[entry])
+    other = copied(made, tmp_path / "b", {"rms_norm_eps": 0.5}, lambda t: {n: -t[n] for n in t})
+    (other / "config.json").rename(place / "config.4.0.0.json")
+    (other / "model.safetensors").rename(place / "other.safetensors")
+    assert np.abs(theirs(place) - theirs(made)).max() > 0.1
+    with pytest.raises(InputError, match=f"{entry} = "):
+        ours(place)
+
+
+def test_an_adapter_beside_the_weights(made, tmp_path):
+    """An adapter whose base lies in the same folder; the merged model is read."""
+    peft = pytest.importorskip("peft", reason="the oracle: make oracle")
+    place = copied(made, tmp_path / "a")
+    want = theirs(place)
+    model = transformers.AutoModelForCausalLM.from_pretrained(place, dtype=torch.float32)
+    lora = peft.LoraConfig(
+        r=4,
+        lora_alpha=64,
+        target_modules=["q_proj", "v_proj"],
+        task_type="CAUSAL_LM",
+        init_lora_weights=False,
+    )
+    adapted = peft.get_peft_model(model, lora)
+    adapted.save_pretrained(place)
+    assert np.abs(theirs(place) - want).max() > 0.1
+    with pytest.raises(InputError, match=r"adapter_config\.json: transformers adds this adapter"):
+        ours(place)
+    adapted.merge_and_unload().save_pretrained(tmp_path / "merged")
+    found = ours(tmp_path / "merged")
+    np.testing.assert_allclose(found, theirs(place), rtol=0, atol=1e-3)
 
 
 def renamed(old, new):

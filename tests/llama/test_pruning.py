@@ -1,5 +1,8 @@
 """Pruning a model: exact zeros, N:M, sequential calibration, resuming, what is refused."""
 
+import dataclasses
+import warnings
+
 import chex
 import jax
 import jax.numpy as jnp
@@ -184,7 +187,19 @@ def test_finished_layers_are_kept(tmp_path, monkeypatch):
         ({"ratio": -0.1}, "ratio = -0.1"),
         ({"ratio": float("nan")}, "ratio = nan"),
         ({"mlp_ratio": 2}, "mlp_ratio = 2"),
+        ({"ratio": True}, "ratio = True"),
         ({"pattern": (5, 4)}, "pattern = 5:4"),
+        ({"pattern": (2, 4), "ratio": 0.7}, "ratio = 0.7: pattern = 2:4 makes a share of 0.5 zero"),
+        ({"pattern": (1, 4), "ratio": 0.5}, "ratio = 0.5: pattern = 1:4 makes a share of 0.75"),
+        ({"pattern": (2, 4), "mlp": "wanda", "mlp_ratio": 0.4}, "mlp_ratio = 0.4: pattern = 2:4"),
+        ({"mlp_ratio": 0.5}, "mlp_ratio = 0.5: has no effect with attention = 'gradient', mlp ="),
+        ({"attention": "dense", "ratio": 0.5}, "ratio = 0.5: has no effect with attention = 'de"),
+        (
+            {"attention": "dense", "mlp": "wanda", "ratio": 0.5, "mlp_ratio": 0.5},
+            "ratio = 0.5: has",
+        ),
+        ({"attention": "dense", "pattern": (2, 4)}, "pattern = (2, 4): has no effect"),
+        ({"attention": "dense", "mlp": "wanda", "temperature": True}, "temperature = True: has no"),
         ({"pattern": (2, 5)}, "query has 16 inputs"),
         ({"gradient": llama.Gradient(())}, "regularizations = ()"),
         ({"gradient": llama.Gradient((0.0,))}, "regularizations = (0.0,)"),
@@ -199,6 +214,54 @@ def test_what_cannot_be_done_is_refused_before_any_work(methods, message):
     with pytest.raises(InputError) as refused:
         llama.prune(weights, tokens(config), config, **methods)
     assert message in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("methods", "shares"),
+    [
+        ({}, (0.5, 0)),
+        ({"ratio": 0.25}, (0.25, 0)),
+        ({"pattern": (1, 4)}, (0.75, 0)),
+        ({"pattern": (1, 3), "ratio": 0.67, "mlp": "wanda"}, (2 / 3, 2 / 3)),
+        ({"mlp": "wanda", "ratio": 0.25}, (0.25, 0.25)),
+        ({"mlp": "wanda", "mlp_ratio": 0.25}, (0.5, 0.25)),
+        ({"attention": "dense", "mlp": "wanda", "ratio": 0.25}, (0, 0.25)),
+        ({"attention": "dense", "mlp": "wanda", "mlp_ratio": 0}, (0, 0)),
+        ({"attention": "dense", "value_output": "wanda", "ratio": 0.25}, (0.25, 0)),
+        ({"attention": "dense"}, (0, 0)),
+    ],
+)
+def test_attributes_say_what_was_done(methods, shares):
+    weights, config = make(layers=1, width=24)
+    methods = {"attention": "magnitude"} | methods
+    _, report = llama.prune(weights, tokens(config), config, **methods)
+    assert [report.attrs[name] for name in ("ratio", "mlp_ratio")] == pytest.approx([*shares])
+    pruned = "value" if methods["attention"] == "dense" else "query"
+    found = [float(report.sparsity.sel(layer=0, matrix=matrix)) for matrix in (pruned, "up")]
+    assert found == pytest.approx([*shares], abs=1 / 24)
+
+
+def test_windows_beyond_the_positions_of_the_model_are_a_warning():
+    """Of a config that was read from a file; one that was made here has no such number."""
+    weights, made = make(layers=1)
+    text = tokens(made, sequences=2)
+    read = dataclasses.replace(made, source='{"max_position_embeddings": 11}')
+    calls = [
+        lambda config: llama.perplexity(weights, text, config),
+        lambda config: llama.prune(weights, text, config, attention="magnitude"),
+        lambda config: llama.prune(
+            weights, text[:, :8], config, attention="magnitude", heldout=text
+        ),
+    ]
+    for call in calls:
+        with pytest.warns(UserWarning, match="windows of 12 tokens exceed .* = 11") as given:
+            call(read)
+        assert len(given) == 1
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            call(made)
+            call(dataclasses.replace(made, source='{"max_position_embeddings": 12}'))
+            call(dataclasses.replace(made, source='{"eos_token_id": 1}'))  # the default, 2048
 
 
 def test_weights_that_are_not_finite_are_named():
