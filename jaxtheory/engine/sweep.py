@@ -25,6 +25,7 @@ from jaxtheory.engine.request.settings import flag
 from jaxtheory.engine.results.dataset import Described, assemble, describe, grid_of
 from jaxtheory.engine.results.identity import identity
 from jaxtheory.engine.results.store import Store
+from jaxtheory.engine.results.without_effect import explained
 from jaxtheory.system.backend import computes
 
 
@@ -179,4 +180,4 @@ def _in_memory(
             yield part
             meter.finished(chunk)
 
-    return assemble(grid_of(request), described, parts())
+    return explained(request, assemble(grid_of(request), described, parts()))
