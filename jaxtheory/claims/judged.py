@@ -11,7 +11,8 @@ from jaxtheory.claims.claim import Claim
 from jaxtheory.claims.interval import ERROR, NOTHING
 from jaxtheory.claims.power_law import pseudo_values
 from jaxtheory.claims.verdict import Verdict, decide, named
-from jaxtheory.core.errors import InputError
+from jaxtheory.core.errors import InputError, line, place
+from jaxtheory.engine.results.labeled import takes_labeled
 
 _FINDINGS = {  # kind of the origin -> words for a claim that fails, that holds
     "printed": ("refuted", "holds"),
@@ -84,13 +85,15 @@ class Judged(NamedTuple):
         return "open" if self.claim.expect is None else "as expected"
 
 
+@takes_labeled
 def judge(claims: Iterable[Claim], dataset: xr.Dataset, *, error: float = ERROR) -> list[Judged]:
     """Judge every claim on a dataset that has enough seeds for it.
 
     A measure that has reduced the dimension "seed" itself, such as the exponent of a mean, is
     measured again without each of the seeds: the standard error of its number is that of the
     jackknife (Efron and Tibshirani 1993, chapter 11). A claim is undecided if all runs of a
-    condition diverged and its measure has no value there.
+    condition diverged and its measure has no value there. It is not tested if its measure takes a
+    variable or a value of an axis that the dataset does not have.
 
     Args:
         claims: the claims.
@@ -125,7 +128,12 @@ def _judge(claim: Claim, dataset: xr.Dataset, error: float) -> Judged:
     n = dataset.sizes["seed"]
     if n < claim.minimum:
         return Judged(claim, None, _too_few(n, claim))
-    values, exact = _measured(claim, dataset), claim.minimum == n == 1
+    try:
+        values = _measured(claim, dataset)
+    except (KeyError, IndexError) as error:  # such as a value that is no longer on an axis
+        lacking = f"{line(error)}{place(error)}"
+        return Judged(claim, None, f"not tested (the dataset lacks what it measures: {lacking})")
+    exact = claim.minimum == n == 1
     reduced = "seed" not in values.dims
     options: dict[str, Any] = {"error": error, "exact": exact}
     if not reduced or exact or n < 2:

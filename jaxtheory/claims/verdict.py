@@ -11,6 +11,7 @@ from jaxtheory.claims import interval
 from jaxtheory.claims.bound import Bound, at_least, at_most, between
 from jaxtheory.claims.interval import ERROR, Interval
 from jaxtheory.core.errors import InputError, suggest
+from jaxtheory.engine.results.labeled import takes_labeled
 from jaxtheory.engine.results.summary import label
 
 
@@ -89,6 +90,7 @@ _STATISTICS = ("mean", "median", "share", "each")
 _PLACES = ("everywhere", "somewhere", "together")
 
 
+@takes_labeled
 def verdict(
     values: xr.DataArray,
     *,
@@ -268,6 +270,8 @@ def _one_bound(least: float | None, most: float | None, ends: tuple | None) -> B
             f"a verdict needs one bound: at_least, at_most or between=(low, high), got {number}"
         )
     if ends is not None:
+        if not isinstance(ends, tuple | list) or len(ends) != 2:
+            raise InputError(f"between = {ends!r}: must be two numbers (low, high)")
         return between(*ends)
     if least is not None:
         return at_least(least)

@@ -10,11 +10,11 @@ import xarray as xr
 
 from jaxtheory.core import traces
 from jaxtheory.core.config import Config
-from jaxtheory.core.errors import InputError, brief
+from jaxtheory.core.errors import InputError
 from jaxtheory.core.plain import as_json
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.execution.bar import Listener, listener
-from jaxtheory.engine.execution.local import Execute, here
+from jaxtheory.engine.execution.local import Execute, here, require_executor
 from jaxtheory.engine.execution.progress import Meter
 from jaxtheory.engine.execution.task import Task
 from jaxtheory.engine.fill import Way, fill
@@ -149,10 +149,10 @@ def sweep(
         observe=observe,
         dims=dims,
     )
-    if not callable(execute):
-        raise InputError(
-            f"execute = {brief(execute)}: must be an executor, as jaxtheory.cluster.on(client)"
-        )
+    require_executor(execute)
+    if store is None and (accept_versions or not wait):
+        option = "accept_versions=True" if accept_versions else "wait=False"
+        raise InputError(f"{option} has no effect without a store; pass store= too")
     with traces.under(request.code):
         identified = identity(request)  # fails, if at all, before anything is trained
         described = describe(request, identified["code"])

@@ -15,6 +15,8 @@ def test_properties_of_a_dataset():
     data = xr.Dataset({"loss": loss, "diverged_at": ("seed", [-1, 3])})
     assert jaxtheory.below("loss", 1.0)(data).values.tolist() == [True, False]
     assert jaxtheory.diverged(data).values.tolist() == [False, True]
+    at_once = xr.Dataset({"diverged_at": ("seed", [-1, 0, 1])})
+    assert jaxtheory.diverged(at_once).values.tolist() == [False, True, True]
     with pytest.raises(InputError, match=r"below\('los'\): no metric has this name; did you mean"):
         jaxtheory.below("los", 1.0)(data)
     wide = data.assign(loss=loss.expand_dims(layer=2))
