@@ -93,11 +93,11 @@ def test_nearly_parallel_queries_are_told_apart(angle):
     np.testing.assert_allclose(W, [[0, 1 / (2 * angle)], [0, 0]], rtol=1e-5, atol=1e-5 / angle)
 
 
-def test_a_constraint_that_is_violated_by_little_counts():
-    """More constraints than are added at once: 98 ask W_1 >= 1, and the last two, violated by 5e-5
-    then, W_1 +- 1e-4 W_2 >= 1 + 5e-5.
+@pytest.mark.parametrize("step", [1e-4, 1e-7])
+def test_a_constraint_that_is_violated_by_little_counts(step):
+    """More constraints than are added at once: 98 ask W_1 >= 1, and the last two, violated by
+    step / 2 then, W_1 +- step W_2 >= 1 + step / 2.
     """
-    step = 1e-4
     tokens = np.concatenate([np.tile([1.0, 0.0], (98, 1)), [[1, step], [1, -step]]])
     tokens[98:] /= 1 + step / 2
     keys = np.concatenate([np.zeros((1, 2)), -tokens])[None]
