@@ -85,6 +85,27 @@ def test_one_constraint():
     np.testing.assert_allclose(W, np.outer(a, b) / (a @ a) / (b @ b), rtol=1e-12)
 
 
+@pytest.mark.parametrize("angle", [1e-3, 1e-6])
+def test_nearly_parallel_queries_are_told_apart(angle):
+    """Two queries z = (1, +-angle) ask for two tokens: +-2 e_1^T W z >= 1, by hand."""
+    keys = [[[1.0, 0.0], [-1.0, 0.0]]] * 2
+    W = max_margin(keys, [[1.0, angle], [1.0, -angle]], [0, 1])
+    np.testing.assert_allclose(W, [[0, 1 / (2 * angle)], [0, 0]], rtol=1e-5, atol=1e-5 / angle)
+
+
+@pytest.mark.parametrize("step", [1e-4, 1e-7])
+def test_a_constraint_that_is_violated_by_little_counts(step):
+    """More constraints than are added at once: 98 ask W_1 >= 1, and the last two, violated by
+    step / 2 then, W_1 +- step W_2 >= 1 + step / 2.
+    """
+    tokens = np.concatenate([np.tile([1.0, 0.0], (98, 1)), [[1, step], [1, -step]]])
+    tokens[98:] /= 1 + step / 2
+    keys = np.concatenate([np.zeros((1, 2)), -tokens])[None]
+    W = max_margin(keys, [[1.0]], [0])
+    np.testing.assert_allclose(W[:, 0], [1 + step / 2, 0], rtol=1e-9, atol=1e-9)
+    assert (tokens @ W[:, 0]).min() >= 1 - 1e-9
+
+
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
 def test_scaled_tokens_scale_it_back(scale):
     keys, queries, optimal = drawn(1, samples=4, tokens=3, d=3, e=3)

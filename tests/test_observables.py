@@ -4,10 +4,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from helpers.worked_example import MODULE, THEORY
 from jax.flatten_util import ravel_pytree
 
 import jaxtheory
-from jaxtheory import observables
+from jaxtheory import draws, observables
 from jaxtheory.theories import group_sparse, low_rank, random_walk
 
 SMALL = {
@@ -92,6 +93,27 @@ def test_sharpness_and_gradient_against_the_full_hessian(theory, algorithm, seed
     assert 0.999 * largest < data.sharpness.item() < 1.000001 * largest
     np.testing.assert_allclose(data.slope.item(), slope, rtol=1e-9)
     np.testing.assert_allclose(data.moved.item(), moved, rtol=1e-6)
+
+
+def test_a_start_that_is_drawn_is_that_of_the_run():
+    """The distance is 0 before training, in each seed, and afterwards that of the weights."""
+    init = lambda key, problem, config: MODULE.Params(draws.normal(key, config.dimension))
+    algorithms = {"sgd": jaxtheory.Algorithm(init, THEORY.algorithms["sgd"].step)}
+    theory = THEORY._replace(init=init, algorithms=algorithms)
+    data = jaxtheory.sweep(
+        theory,
+        theory.Config(dimension=3),
+        seeds=3,
+        steps=4,
+        record=4,
+        save_params=[0, 4],
+        dtype="float64",
+        observe={"moved": observables.distance_from_start(theory)},
+    )
+    start, end = (data.params_weights.isel(step=i).values for i in (0, 1))
+    assert np.ptp(start, axis=0).min() > 0 and (data.moved.isel(step=0) == 0).all()
+    moved = np.linalg.norm(end - start, axis=-1)
+    np.testing.assert_allclose(data.moved.isel(step=1), moved, rtol=1e-12)
 
 
 class Quadratic:

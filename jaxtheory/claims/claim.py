@@ -11,12 +11,13 @@ import xarray as xr
 from jaxtheory.claims.bound import Bound, require_bound
 from jaxtheory.claims.origin import Origin
 from jaxtheory.claims.verdict import require_words
-from jaxtheory.core.errors import InputError, suggest
+from jaxtheory.core.errors import InputError, checks_slots, suggest
 
 _KINDS = ("printed", "interpretation", "derived")
 _EXPECTATIONS = ("holds", "fails")
 
 
+@checks_slots
 @dataclasses.dataclass(frozen=True)
 class Claim:
     """A statement and how it is judged: measure(dataset) is reduced by a statistic over the seeds

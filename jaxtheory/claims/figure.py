@@ -10,11 +10,12 @@ import xarray as xr
 
 from jaxtheory.claims.claim import Claim
 from jaxtheory.core.config import Config
-from jaxtheory.core.errors import InputError, suggest
+from jaxtheory.core.errors import InputError, checks_slots, suggest
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.sweep import sweep as default_verb
 
 
+@checks_slots
 class Figure(NamedTuple):
     """A sweep of a theory, a search for its boundaries, or another experiment, with the claims that
     it decides and its drawing.

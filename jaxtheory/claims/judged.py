@@ -12,7 +12,8 @@ from jaxtheory.claims.claim import Claim
 from jaxtheory.claims.interval import ERROR, NOTHING
 from jaxtheory.claims.power_law import pseudo_values
 from jaxtheory.claims.verdict import Verdict, decide, named
-from jaxtheory.core.errors import InputError, line
+from jaxtheory.core.errors import InputError, line, place
+from jaxtheory.engine.results.labeled import takes_labeled
 
 _FINDINGS = {  # kind of the origin -> words for a claim that fails, that holds
     "printed": ("refuted", "holds"),
@@ -89,13 +90,15 @@ class Judged(NamedTuple):
         return "open" if self.claim.expect is None else "as expected"
 
 
+@takes_labeled
 def judge(claims: Iterable[Claim], dataset: xr.Dataset, *, error: float = ERROR) -> list[Judged]:
     """Judge every claim on a dataset that has enough seeds for it.
 
     A measure that has reduced the dimension "seed" itself, such as the exponent of a mean, is
     measured again without each of the seeds: the standard error of its number is that of the
     jackknife (Efron and Tibshirani 1993, chapter 11). A claim is undecided if all runs of a
-    condition diverged and its measure has no value there.
+    condition diverged and its measure has no value there. It is not tested if its measure takes a
+    variable or a value of an axis that the dataset does not have.
 
     Args:
         claims: the claims.
@@ -136,7 +139,7 @@ def _judge(claim: Claim, dataset: xr.Dataset, error: float) -> Judged:
     except InputError:
         raise
     except (KeyError, IndexError, ValueError) as fault:  # of a selection that finds nothing
-        why = textwrap.shorten(line(fault), _LONG, placeholder=" ...")
+        why = textwrap.shorten(line(fault), _LONG, placeholder=" ...") + place(fault)
         return Judged(claim, None, f"{NOT_JUDGED}: the axes lack what it measures ({why})")
 
 

@@ -6,10 +6,12 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory.engine.results import statistics
+from jaxtheory.engine.results.labeled import takes_labeled
 
 _Values = TypeVar("_Values", xr.DataArray, xr.Dataset)
 
 
+@takes_labeled
 def last(values: _Values) -> _Values:
     """Return the values at the last recorded step; analyses have no steps and are returned as is.
 
@@ -29,6 +31,7 @@ def last(values: _Values) -> _Values:
     return values.isel(step=-1, drop=True) if "step" in values.dims else values
 
 
+@takes_labeled
 def exponent(values: xr.DataArray, x: str | xr.DataArray) -> xr.DataArray:
     """Return the exponent a of the power law values = c x^a: the least-squares slope of log(values)
     in log(x).
@@ -55,6 +58,7 @@ def exponent(values: xr.DataArray, x: str | xr.DataArray) -> xr.DataArray:
     return statistics.slope(values.assign_coords({dim: x.values}), str(dim))
 
 
+@takes_labeled
 def crossing(values: xr.DataArray, level: float, of: xr.DataArray | None = None) -> xr.DataArray:
     """Return the step at which values first reach a level, from above or below, or what `of` is
     there; between two records by straight lines.
@@ -90,6 +94,7 @@ def crossing(values: xr.DataArray, level: float, of: xr.DataArray | None = None)
     return xr.apply_ufunc(first, values, there, input_core_dims=[["step"]] * 2, vectorize=True)
 
 
+@takes_labeled
 def share(truth: xr.DataArray, among: xr.DataArray | None = None) -> xr.DataArray:
     """Return truth values as the numbers 1 and 0, NaN for runs that are left out.
 

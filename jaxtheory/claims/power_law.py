@@ -14,6 +14,7 @@ import xarray as xr
 
 from jaxtheory.claims import interval
 from jaxtheory.core.errors import InputError, suggest
+from jaxtheory.engine.results.labeled import takes_labeled
 
 _DEGREE = 4  # of the polynomial that a collapsed curve is compared with
 _GRID, _ROUNDS = 41, 6  # candidates for the exponent of x, refined so often around the best
@@ -33,6 +34,7 @@ def pseudo_values(
     return whole, whole + (n - 1) * (each.mean(0) - each)
 
 
+@takes_labeled
 def exponent(
     values: xr.DataArray, over: str, between: tuple[float, float] | None = None
 ) -> xr.Dataset:
@@ -177,6 +179,7 @@ def fitted_law(values: xr.DataArray, over: str) -> FittedLaw:
     return FittedLaw(x, np.exp(middle + a * u), ends.min(0), ends.max(0), label)
 
 
+@takes_labeled
 def collapse(values: xr.Dataset, x: str, y: str, over: str) -> xr.Dataset:
     """Return the exponents (a, b) under which curves y(x) of several k collapse onto one:
     y k^-b as a function of x k^-a, where k is the coordinate of `over`.

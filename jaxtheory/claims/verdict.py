@@ -12,6 +12,7 @@ from jaxtheory.claims.bound import Bound, at_least, at_most, between, require_bo
 from jaxtheory.claims.interval import ERROR, Interval
 from jaxtheory.claims.needed import seeds_needed
 from jaxtheory.core.errors import InputError, suggest
+from jaxtheory.engine.results.labeled import takes_labeled
 from jaxtheory.engine.results.summary import label
 
 
@@ -95,6 +96,7 @@ _STATISTICS = ("mean", "median", "share", "each")
 _PLACES = ("everywhere", "somewhere", "together")
 
 
+@takes_labeled
 def verdict(
     values: xr.DataArray,
     bound: Bound | None = None,
@@ -285,6 +287,8 @@ def _one_bound(bound: Any, least: float | None, most: float | None, ends: tuple 
     if bound is not None:
         return require_bound(bound)
     if ends is not None:
+        if not isinstance(ends, tuple | list) or len(ends) != 2:
+            raise InputError(f"between = {ends!r}: must be two numbers (low, high)")
         return between(*ends)
     if least is not None:
         return at_least(least)

@@ -59,6 +59,9 @@ def print_dataset(data: "xr.Dataset", store: Path) -> None:
             f"diverged  {diverged} of {data['diverged_at'].size} runs; "
             "their records are NaN from diverged_at on"
         )
+    for line in str(data.attrs.get("summary", "")).partition(": ")[2].split("; "):
+        if line.startswith("equal along "):
+            put(f"equal     {line.removeprefix('equal ')}")
     if "stopped_at" in data:
         stopped = int((data["stopped_at"] >= 0).sum())
         put(f"stopped   {stopped} of {data['stopped_at'].size} runs, at stopped_at")

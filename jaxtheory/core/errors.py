@@ -19,6 +19,7 @@ from typing import Any, TypeVar, cast
 from jaxtheory.core.labels import visible
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+Record = TypeVar("Record", bound=type)
 
 
 class InputError(ValueError):
@@ -176,3 +177,59 @@ def checks_arguments(function: Function) -> Function:
         return function(*args, **options)
 
     return cast(Function, checked)
+
+
+def require_arguments(what: str, function: Callable, expected: str, hint: str = "") -> None:
+    """Raise InputError for a function that cannot be called with so many arguments.
+
+    Args:
+        what: The name of the function in the message.
+        function: The function; one whose arguments Python does not know passes.
+        expected: The names of the arguments, as in "key, config".
+        hint: The end of the message.
+    """
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # a built-in function
+        return
+    try:
+        signature.bind(*expected.split(", "))
+    except TypeError:
+        raise InputError(
+            f"{what} takes ({', '.join(signature.parameters)}), but is called with ({expected})"
+            f"{hint}"
+        ) from None
+
+
+def checks_slots(record: Record) -> Record:
+    """Decorate a record so that it raises InputError for slots that it does not have, or lacks."""
+    kind: Any = record
+    name, title = ("__new__" if issubclass(kind, tuple) else "__init__"), kind.__name__
+    made, signature = getattr(kind, name), inspect.signature(getattr(kind, name))
+    known = [word for word, p in signature.parameters.items() if p.kind is not p.VAR_KEYWORD][1:]
+
+    def require_known(words: Iterable[str]) -> None:
+        for word in words:
+            if word not in known:
+                raise InputError(f"{title} has no {word!r}; {suggest(word, known)}")
+
+    @functools.wraps(made)
+    def checked(*args: Any, **slots: Any) -> Any:
+        try:
+            signature.bind(*args, **slots)
+        except TypeError as error:
+            require_known(slots)
+            raise InputError(f"{title}: {error}") from None
+        return made(*args, **slots)
+
+    setattr(kind, name, staticmethod(checked) if name == "__new__" else checked)
+    if issubclass(kind, tuple):
+        replaced = kind._replace
+
+        @functools.wraps(replaced)
+        def replace(self: Any, /, **slots: Any) -> Any:
+            require_known(slots)
+            return replaced(self, **slots)
+
+        kind._replace = replace
+    return record

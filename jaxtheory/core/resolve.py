@@ -28,11 +28,11 @@ def theory_of(reference: Any, config: Any = None) -> Any:
             module that is already loaded is used, because loading it again makes another class.
 
     Returns:
-        The theory; what a module or file defines as THEORY is not checked.
+        The theory; what a module defines as THEORY is not checked.
 
     Raises:
         InputError: It is none of these, the name is unknown, or the file or package cannot be
-            loaded or defines no THEORY.
+            loaded or defines no THEORY, or one that violates the contract.
     """
     if isinstance(reference, Theory):
         return reference
@@ -53,6 +53,11 @@ def theory_of(reference: Any, config: Any = None) -> Any:
     if theory is None:
         where = reference if isinstance(reference, str | Path) else module.__name__
         raise InputError(f"{where}: defines no THEORY = jaxtheory.Theory(...)")
+    if isinstance(reference, str | Path):
+        try:
+            check_theory(theory)
+        except InputError as error:
+            raise InputError(f"{reference}: {error}") from None
     return theory
 
 

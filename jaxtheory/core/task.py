@@ -3,12 +3,13 @@
 `jaxtheory.from_flax` makes a theory of a task and a network.
 """
 
+import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jaxtheory.core.check_theory import signature_fault
 from jaxtheory.core.config import Config
-from jaxtheory.core.errors import InputError
+from jaxtheory.core.errors import InputError, checks_slots
 
 _SLOTS = {
     "problem": "key config",
@@ -52,6 +53,7 @@ class _Slots(NamedTuple):
     dims: dict[str, tuple[str, ...]] = {}  # noqa: RUF012  (an immutable default of a NamedTuple)
 
 
+@checks_slots
 class Task(_Slots):
     """A data law with its inputs and its loss, which any network can be trained on.
 
@@ -101,11 +103,9 @@ class Task(_Slots):
 
     if not TYPE_CHECKING:
 
+        @functools.wraps(_Slots.__new__)
         def __new__(cls, *slots: Any, **named: Any) -> "Task":
-            try:
-                task = super().__new__(cls, *slots, **named)
-            except TypeError as error:
-                raise InputError(f"Task: {str(error).removeprefix('_Slots.__new__() ')}") from None
+            task = super().__new__(cls, *slots, **named)
             _check(task)
             return task
 

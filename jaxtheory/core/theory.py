@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 
+from jaxtheory.core.errors import checks_slots
 from jaxtheory.core.replaced import Origin, loss_of_gradient, replace
 
 # the result of a check: (got, want) or (got, want, standard error), or None if it does not apply
@@ -45,6 +46,7 @@ class _Parts(NamedTuple):
     sample: Callable | None = None
 
 
+@checks_slots
 class Algorithm(_Parts):
     """A training algorithm as pure functions.
 
@@ -101,6 +103,7 @@ class Algorithm(_Parts):
         return new
 
 
+@checks_slots
 class Check(NamedTuple):
     """A statement that holds at every config, which `jaxtheory.verify` tests.
 
@@ -155,6 +158,7 @@ class _Slots(NamedTuple):
     given: Callable | None = None
 
 
+@checks_slots
 class Theory(_Slots):
     """A model with its data law, loss, closed-form gradient, algorithms, predictions and checks.
 

@@ -20,12 +20,12 @@ import xarray as xr
 from jaxtheory.core import traces
 from jaxtheory.core.check_theory import check_theory
 from jaxtheory.core.config import fields
-from jaxtheory.core.errors import InputError
+from jaxtheory.core.errors import InputError, brief, require_arguments
 from jaxtheory.core.fields import axis_field
 from jaxtheory.core.plain import as_json
 from jaxtheory.core.resolve import theory_of
 from jaxtheory.core.theory import Theory
-from jaxtheory.engine.execution.local import Execute, here
+from jaxtheory.engine.execution.local import Execute, here, require_executor
 from jaxtheory.engine.execution.progress import Progress
 from jaxtheory.engine.request.request import read
 from jaxtheory.engine.request.values import read_values
@@ -123,6 +123,13 @@ def boundary(
         >>> bool((found.high / found.low <= 1.01).all()), found.sizes["seed"]
         (True, 2)
     """
+    require_executor(execute)
+    if progress is not None:
+        if not callable(progress):
+            raise InputError(
+                f"progress = {brief(progress)}: must be a function of a jaxtheory.Progress, or None"
+            )
+        require_arguments("progress", progress, "event")
     search = read_boundary(
         theory,
         config,

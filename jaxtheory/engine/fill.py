@@ -42,6 +42,7 @@ from jaxtheory.engine.results.rectangle import runs_of
 from jaxtheory.engine.results.states import keeps_states
 from jaxtheory.engine.results.store import Store
 from jaxtheory.engine.results.view import parts_of, select_outputs
+from jaxtheory.engine.results.without_effect import explained
 
 _PAUSE = 0.2  # seconds between two looks at chunks that others compute
 _NOTICE = 2.0  # seconds of waiting for them after which the user is told
@@ -209,6 +210,7 @@ class _Assembly(NamedTuple):
         if partial and "diverged_at" not in data:  # nothing is finished
             dims = [*(axis.name for axis in self.request.axes), "seed"]
             data["diverged_at"] = dims, np.full(grid_shape(self.request), np.nan)
+        data = explained(self.request, data)
         used = [piece.rectangle for piece in self.covering.pieces]
         if versions.ACCEPTED not in (accepted := versions.attribute(versions_of(store, used))):
             return data

@@ -6,8 +6,10 @@ from collections.abc import Callable
 import xarray as xr
 
 from jaxtheory.core.errors import InputError, suggest
+from jaxtheory.engine.results.labeled import takes_labeled
 
 
+@takes_labeled
 def diverged(data: xr.Dataset) -> xr.DataArray:
     """Return which runs were not finite at some step, as the property of a boundary.
 

@@ -88,8 +88,8 @@ def select(data: xr.Dataset, theory: _TheoryLike | None, where: dict[str, Any]) 
     return StoredRun(
         found,
         config,
-        str(values.get("algorithm", data.attrs["algorithm"])),
-        int(values.get("steps", data.attrs["steps"])),
+        str(values.get("algorithm", data.attrs.get("algorithm"))),
+        int(values.get("steps", data.attrs.get("steps", 0))),
         int(values["seed"]),
         at,
     )

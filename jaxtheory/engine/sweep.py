@@ -10,11 +10,11 @@ import xarray as xr
 
 from jaxtheory.core import traces
 from jaxtheory.core.config import Config
-from jaxtheory.core.errors import InputError, brief
+from jaxtheory.core.errors import InputError
 from jaxtheory.core.plain import as_json
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.execution.bar import Listener, listener
-from jaxtheory.engine.execution.local import Execute, here
+from jaxtheory.engine.execution.local import Execute, here, require_executor
 from jaxtheory.engine.execution.progress import Meter
 from jaxtheory.engine.execution.task import Task
 from jaxtheory.engine.fill import Way, fill
@@ -25,6 +25,7 @@ from jaxtheory.engine.request.settings import flag
 from jaxtheory.engine.results.dataset import Described, assemble, describe, grid_of
 from jaxtheory.engine.results.identity import identity
 from jaxtheory.engine.results.store import Store
+from jaxtheory.engine.results.without_effect import explained
 from jaxtheory.system.backend import computes
 
 
@@ -148,10 +149,10 @@ def sweep(
         observe=observe,
         dims=dims,
     )
-    if not callable(execute):
-        raise InputError(
-            f"execute = {brief(execute)}: must be an executor, as jaxtheory.cluster.on(client)"
-        )
+    require_executor(execute)
+    if store is None and (accept_versions or not wait):
+        option = "accept_versions=True" if accept_versions else "wait=False"
+        raise InputError(f"{option} has no effect without a store; pass store= too")
     with traces.under(request.code):
         identified = identity(request)  # fails, if at all, before anything is trained
         described = describe(request, identified["code"])
@@ -179,4 +180,4 @@ def _in_memory(
             yield part
             meter.finished(chunk)
 
-    return assemble(grid_of(request), described, parts())
+    return explained(request, assemble(grid_of(request), described, parts()))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from jaxtheory.engine.results.labeled import takes_labeled
 from jaxtheory.engine.results.statistics import BEHIND, OF_SEEDS, average, counted
 from jaxtheory.plotting.captions import Drawn, notes
 from jaxtheory.plotting.colors import MAP, color_bar, normalized
@@ -18,6 +19,7 @@ from jaxtheory.plotting.sizes import LETTER, SMALL, TEXT, points
 _LINE, _SLANTED = 0.12, 0.15  # inches that the name of a row takes, and one that is aslant
 
 
+@takes_labeled
 def heat(
     ax: Axes | None,
     values: xr.DataArray,
@@ -152,6 +154,7 @@ def cell_room(ax: Axes, rows: int, columns: int) -> tuple[float, float]:
     return (width - 1.2 * larger) / columns, (height - 0.7 * larger) / rows
 
 
+@takes_labeled
 def boundary(
     ax: Axes, inside: xr.DataArray, x: str, y: str, says: str, *, measured: bool = False
 ) -> None:

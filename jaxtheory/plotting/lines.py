@@ -7,6 +7,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory.core.errors import InputError
+from jaxtheory.engine.results.labeled import takes_labeled
 from jaxtheory.engine.results.statistics import average
 from jaxtheory.plotting.captions import Drawn, notes
 from jaxtheory.plotting.colors import color_bar, colored_by, normalized
@@ -18,6 +19,7 @@ _GRAY = "#444444"
 _SPACING, _SHIFT = 0.3, 0.07  # of a panel's diagonal, between marks along a line of many points
 
 
+@takes_labeled
 def series(
     ax: Axes,
     values: xr.DataArray,
@@ -113,6 +115,7 @@ def _mean(
     return line, note
 
 
+@takes_labeled
 def lines(
     ax: Axes | None,
     values: xr.DataArray,
@@ -251,6 +254,7 @@ def _ruled(ax: Axes, x: Any, y: Any, label: str, kind: str, how: dict[str, Any])
     notes(ax).append(Drawn(kind, how["says"], line))
 
 
+@takes_labeled
 def bars(
     ax: Axes,
     at: np.ndarray,

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from jaxtheory.engine.results.labeled import takes_labeled
 from jaxtheory.plotting import plot
 
 LABELS = {
@@ -39,6 +40,7 @@ def runs(field: str, rates: Mapping[str, Sequence[float]]) -> dict[str, list]:
     }
 
 
+@takes_labeled
 def of(values: xr.DataArray, field: str, algorithm: str) -> xr.DataArray:
     """Select the runs of one algorithm, with the dimension "rate" in place of "run".
 
@@ -82,6 +84,7 @@ def middle(rates: Mapping[str, Sequence[float]]) -> dict[str, list[float]]:
     return {algorithm: [of_algorithm[1]] for algorithm, of_algorithm in rates.items()}
 
 
+@takes_labeled
 def together(values: xr.DataArray, field: str, *algorithms: str) -> xr.DataArray:
     """Select the runs of several algorithms with equally many rates, in the order of their rates.
 
@@ -107,6 +110,7 @@ def together(values: xr.DataArray, field: str, *algorithms: str) -> xr.DataArray
     )
 
 
+@takes_labeled
 def against_rate(
     ax: Any,
     values: xr.DataArray,

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from jaxtheory.engine.results.labeled import takes_labeled
 from jaxtheory.engine.results.statistics import average
 from jaxtheory.plotting.captions import Drawn, notes
 from jaxtheory.plotting.colors import add_rim
@@ -12,6 +13,7 @@ from jaxtheory.plotting.heat import heat
 from jaxtheory.plotting.panels import Axes
 
 
+@takes_labeled
 def over_heat(
     ax: Axes,
     values: xr.DataArray,
@@ -74,6 +76,7 @@ def _above_lines(ax: Axes) -> None:
         text.set_zorder(4)
 
 
+@takes_labeled
 def phases(ax: Axes, found: xr.Dataset, x: str, label: str = "") -> None:
     """Draw the phase diagram of a result of `jaxtheory.boundary`.
 

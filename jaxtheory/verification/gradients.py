@@ -14,6 +14,7 @@ from jaxtheory.core.errors import InputError, tried
 from jaxtheory.engine.request.settings import compiler_options, numerics
 from jaxtheory.system.backend import computes
 from jaxtheory.verification import normalizers
+from jaxtheory.verification.finite_differences import odd_entry
 from jaxtheory.verification.gradient_diagnosis import AxisLength, explain
 
 _SCALES = (0.1, 1.0, 10.0)  # of the random points around the parameters
@@ -119,7 +120,8 @@ def compare_gradients(
     """Compare gradient(params, *args) with the derivative of loss(params, *args), in float64.
 
     The two are compared at `params` and at random points params + s N(0, 1) for s = 0.1, 1, 10.
-    Every entry of every leaf is compared with autodiff. The entries that differ most, and some
+    Every entry of every leaf is compared with autodiff. Finite differences along one direction for
+    each leaf tell whether autodiff is the slope of the loss; the entries that differ most, and some
     others, are also compared with central finite differences (Richardson extrapolation).
 
     A leaf agrees if |yours - autodiff| <= tolerance * scale, where the scale is the largest entry
@@ -301,7 +303,8 @@ def _around(params: Any, key: int) -> Iterator[tuple[str, Any]]:
 def _differences(
     value: Callable, points: Sequence[PointGradients], tolerance: float
 ) -> Iterator[Difference]:
-    """Yield the entries that differ most at each point in each leaf, and two random ones.
+    """Yield the entries that differ most at each point in each leaf, two random ones, and one whose
+    finite difference is not the slope of autodiff, if there is one.
 
     The scale of a leaf is its largest entry, but at least SMALL times the largest gradient of all
     points and the loss there: a leaf that is zero is zero only up to rounding.
@@ -318,7 +321,9 @@ def _differences(
             scale = max(np.max(np.abs(right)), least) or 1.0
             wrong = int(np.sum(gap > tolerance * scale))
             first = np.argsort(-gap, axis=None, kind="stable")[: max(1, min(wrong, _EXAMINED))]
-            for flat in dict.fromkeys([*first, *random.integers(np.size(right), size=2)]):
+            odd = None if wrong else odd_entry(value, point.params, place, right)
+            others = [*random.integers(np.size(right), size=2), *([] if odd is None else [odd])]
+            for flat in dict.fromkeys([*first, *others]):
                 index = tuple(int(i) for i in np.unravel_index(flat, np.shape(right)))
                 y, a, absolute = (float(x[index]) for x in (yours, right, gap))
                 slope, low, high = _finite_difference(value, point.params, place, index)

@@ -10,12 +10,10 @@ import datetime
 import dis
 import inspect
 import random
-import re
 import types
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, MutableSequence, MutableSet
 from typing import Any, NamedTuple
 
-import jax
 import numpy as np
 
 from jaxtheory.core import externals
@@ -24,6 +22,7 @@ from jaxtheory.core.config import Config, canonical
 from jaxtheory.core.errors import tried
 from jaxtheory.core.names import uses
 from jaxtheory.core.theory import Theory
+from jaxtheory.engine.request.dependence import traced
 from jaxtheory.engine.request.settings import numerics
 from jaxtheory.ops.draws import run_key
 
@@ -137,7 +136,7 @@ def _unlike(theory: Theory, example: Config) -> list[str]:
 
         def twice(slot: str, function: Callable, *args: Any) -> Any:
             name = f"{theory.name}.{slot}"
-            (one, shape), (other, _) = (tried(name, _traced, function, args) for _ in range(2))
+            (one, shape), (other, _) = (tried(name, traced, function, args) for _ in range(2))
             if one != other:
                 unlike.append(slot)
             return shape
@@ -163,31 +162,6 @@ def _unlike(theory: Theory, example: Config) -> list[str]:
         twice("predict", lambda p, c: theory.predict(p, c, steps), problem, config)
         twice("assumptions", theory.assumptions, problem, config)
     return unlike
-
-
-def _traced(function: Callable, args: tuple) -> tuple[list, Any]:
-    """Return (the text and constants of a program, the shapes of its results)."""
-    fresh = lambda *args: function(*args)  # JAX caches the trace of a function object
-    closed, shape = jax.make_jaxpr(fresh, return_shape=True)(*args)
-    text = re.sub(r" at 0x[0-9a-f]+", "", str(closed))
-    return [text, *map(_raw, _constants(closed))], shape
-
-
-def _constants(program: Any) -> Iterator[Any]:
-    """Yield the constant arrays of a program and of the programs inside it."""
-    yield from getattr(program, "consts", ())
-    for step in getattr(program, "eqns", ()):
-        yield from (x.val for x in step.invars if hasattr(x, "val"))
-        for value in step.params.values():
-            for inner in value if isinstance(value, tuple | list) else (value,):
-                yield from _constants(inner)
-
-
-def _raw(value: Any) -> bytes:
-    """Return the bytes of an array, or of the data of a PRNG key."""
-    if isinstance(value, jax.Array) and jax.numpy.issubdtype(value.dtype, jax.dtypes.prng_key):
-        value = jax.random.key_data(value)
-    return np.asarray(value).tobytes()
 
 
 def find_hidden_reads(theory: Theory) -> list[HiddenRead]:

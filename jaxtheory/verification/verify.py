@@ -27,7 +27,13 @@ from jaxtheory.engine.request.current import find_fault
 from jaxtheory.engine.request.settings import carry_settings, compiler_options, numerics
 from jaxtheory.ops.draws import run_key
 from jaxtheory.system.backend import computes, workers
-from jaxtheory.verification import constant_keys, padding, purity, theory_gradient
+from jaxtheory.verification import (
+    constant_keys,
+    idle_fields,
+    padding,
+    purity,
+    theory_gradient,
+)
 
 _STANDARD_ERRORS = 5.0  # largest difference that a check of kind "sample" accepts
 _PARTS = 4  # shares of a theory's checks, which run in separate processes
@@ -218,7 +224,8 @@ def _verified(theory: Theory, seeds: int, only: Sequence[str] | None) -> Table:
         rows += [job.result() for job in gradient_jobs]
     assumptions = _assess_examples(theory) if only is None else []
     if outside:
-        rows += [*pure, *_key_rows(theory), *(() if is_exact(theory) else _padding_rows(theory))]
+        rows += [*pure, *_key_rows(theory), *_field_rows(theory)]
+        rows += () if is_exact(theory) else _padding_rows(theory)
     return Table(rows, assumptions, "" if theory.checks else "; the theory defines no checks")
 
 
@@ -270,6 +277,17 @@ def _key_rows(theory: Theory) -> list[CheckRow]:
         )
         for draw in constant_keys.find_constant_draws(theory)
     ] or [row]
+
+
+def _field_rows(theory: Theory) -> list[CheckRow]:
+    """Return a row for each field of Config without the effect that its kind promises."""
+    return [
+        CheckRow(
+            *(-1, field.words, "traced programs", "equal"),
+            *(np.inf if field.hint else 0.0, 0.0, not field.hint, field.hint),
+        )
+        for field in idle_fields.find_idle_fields(theory)
+    ]
 
 
 def _padding_rows(theory: Theory) -> list[CheckRow]:

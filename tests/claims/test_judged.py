@@ -1,5 +1,7 @@
 """Verdicts against expectations, and too few runs for a verdict."""
 
+import re
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -85,3 +87,22 @@ def test_undecided_is_neither_expected_nor_different(expect, outcome):
     claim = make(measure=lambda data: values, bound=at_most(1.1), expect=expect)
     (found,) = judge((claim,), xr.Dataset(coords={"seed": range(8)}))
     assert (found.outcome, found.finding, found.as_expected) == (outcome, "undecided", True)
+
+
+def test_a_value_that_is_no_longer_on_the_axis_is_not_tested():
+    data = SEEDS.assign(loss=(("seed", "p"), np.ones((4, 2)))).assign_coords(p=[0.1, 0.2])
+    gone = [
+        make(measure=lambda d: d.loss.sel(p=0.3), minimum=2),
+        make(measure=lambda d: d.loss.isel(p=7), minimum=2),
+        make(measure=lambda d: d["los"], minimum=2),
+        make(measure=lambda d: d.loss.sel(p=0.2), minimum=2),
+    ]
+    *lost, there = judge(gone, data)
+    said = ("KeyError: .*index 'p'", "IndexError", "KeyError: .*los")
+    for judged, error in zip(lost, said, strict=True):
+        words = rf"not judged: the axes lack what it measures \({error}"
+        assert re.match(words, judged.reason) and judged.verdict is None
+        assert "(test_judged.py, line" in judged.reason and "\n" not in judged.reason
+    assert there.verdict is not None
+    with pytest.raises(AttributeError):
+        judge([make(measure=lambda d: d.nothing, minimum=2)], data)

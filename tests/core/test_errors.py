@@ -1,11 +1,22 @@
 """Hints for unknown names, and errors of memory in a line."""
 
+import dataclasses
+import pickle
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 
 import jaxtheory
 from jaxtheory import InputError
-from jaxtheory.core.errors import line, notice, out_of_memory, suggest
+from jaxtheory.core.errors import (
+    checks_slots,
+    line,
+    notice,
+    out_of_memory,
+    require_arguments,
+    suggest,
+)
 from jaxtheory.theories import get
 
 
@@ -77,3 +88,38 @@ def test_other_errors_are_not_of_memory():
 def test_a_notice_does_not_steer_a_terminal():
     with pytest.warns(UserWarning, match=r"^a\\x1b\[2Jb$"):
         notice("a\x1b[2Jb")
+
+
+@checks_slots
+class Pair(NamedTuple):
+    """A record of two numbers."""
+
+    first: int
+    second: int = 2
+
+
+@checks_slots
+@dataclasses.dataclass(frozen=True)
+class Point:
+    """A dataclass."""
+
+    first: int
+
+
+def test_an_unknown_or_missing_slot_of_a_record_is_one_line():
+    assert Pair(1) == Pair(first=1)._replace(second=2) == pickle.loads(pickle.dumps(Pair(1)))
+    assert dataclasses.replace(Point(1), first=2) == Point(2)
+    for wrong in (lambda: Pair(1, secnd=3), lambda: Pair(1)._replace(secnd=3)):
+        with pytest.raises(InputError, match=r"^Pair has no 'secnd'; did you mean 'second'"):
+            wrong()
+    with pytest.raises(InputError, match=r"^Pair: missing a required argument: 'first'"):
+        Pair()
+    with pytest.raises(InputError, match=r"^Point has no 'frst'; did you mean 'first'"):
+        Point(frst=1)
+
+
+def test_a_function_with_other_arguments_is_one_line():
+    require_arguments("f", lambda key, *more: None, "key, config")
+    require_arguments("f", max, "event")  # built in
+    with pytest.raises(InputError, match=r"^f takes \(a\), but is called with \(key, config\); x"):
+        require_arguments("f", lambda a: None, "key, config", "; x")

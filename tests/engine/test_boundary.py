@@ -139,6 +139,19 @@ def test_a_stored_result_is_returned_and_that_of_another_search_refused(tmp_path
             search(**{"law": law, "store": tmp_path / "s"} | other)
 
 
+def test_far_from_zero_and_in_float32():
+    """Numbers in (1000, 1001) are 6e-5 apart in float32, and the ends of a bracket are such."""
+    inside = lambda data: data.eta_value + 0 * data.distance.isel(step=-1) < 1000.25
+    for dtype in ("float32", "float64"):
+        found = boundary(
+            THEORY, Config(), dtype=dtype, along="eta", scale="linear", steps=0, seeds=1,
+            between=(1000, 1001), when=inside, tolerance=1e-6,
+        )  # fmt: skip
+        assert found.low < 1000.25 <= found.high <= found.low + max(1e-6, 4e3 * np.finfo(dtype).eps)
+        for end in (found.low.values, found.high.values):
+            assert end.dtype == float and end == end.astype(dtype)
+
+
 def test_diverged_runs():
     long = {"steps": 3000, "between": (0.1, 100), "tolerance": 0.05}
     found = search(when=jaxtheory.diverged, **long)

@@ -20,6 +20,8 @@ def test_properties_of_a_dataset():
     with pytest.raises(InputError, match=r"above\('los'\): no metric has this name; did you mean"):
         jaxtheory.above("los", 1.0)(data)
     assert jaxtheory.diverged(data).values.tolist() == [False, True]
+    at_once = xr.Dataset({"diverged_at": ("seed", [-1, 0, 1])})
+    assert jaxtheory.diverged(at_once).values.tolist() == [False, True, True]
     with pytest.raises(InputError, match=r"below\('los'\): no metric has this name; did you mean"):
         jaxtheory.below("los", 1.0)(data)
     wide = data.assign(loss=loss.expand_dims(layer=2))

@@ -48,3 +48,20 @@ def test_a_search_ends_at_the_tolerance_or_where_candidates_coincide(dtype):
     sharp = asked(tolerance=1e-6, dtype=dtype).narrow
     assert sharp(middle, middle + 3 * finest, one)
     assert sharp(middle, middle + 9e-7, one) and not sharp(middle, middle + 2e-6, one)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_far_from_zero_a_search_ends_where_numbers_are_no_longer_distinct(dtype):
+    """The spacing of numbers near 1000 is a share of 1000, not of the width of the interval."""
+    one, low = np.array([True]), np.array([1000.2])
+    ended = asked(scale="linear", between=(1000.0, 1001.0), tolerance=1e-6, dtype=dtype).narrow
+    finest = 1001 * np.finfo(dtype).eps
+    widest = max(1e-6, 4 * finest)
+    assert ended(low, low + 0.9 * widest, one) and not ended(low, low + 1.2 * widest, one)
+    assert (widest > 1e-6) == (dtype == "float32")
+
+
+def test_the_values_of_a_search_are_those_of_the_runs():
+    for dtype in ("float32", "float64"):
+        values = asked(dtype=dtype).rounded(np.array([0.1, 1 / 3]))
+        assert values.dtype == float and np.all(values == np.array([0.1, 1 / 3], dtype))

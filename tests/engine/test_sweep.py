@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from helpers.worked_example import THEORY, Config
 
-from jaxtheory import InputError, plan, run_key, simulate, sweep
+import jaxtheory
+from jaxtheory import InputError, boundary, plan, run_key, simulate, sweep
 from jaxtheory.engine.request.request import read
 
 
@@ -89,17 +90,38 @@ def test_the_keywords_of_a_sweep_are_written_once_more_where_it_is_planned_and_r
                 assert of[verb][name].annotation == of[sweep][name].annotation, name
 
 
+SEARCHED = {"along": "eta", "between": (0.01, 1.0), "when": jaxtheory.diverged}
+MORE = {boundary: SEARCHED}  # arguments that a verb needs
+
+
 @pytest.mark.parametrize(
     ("verb", "wrong"),
     [
         (sweep, {"execute": 3}),
         (sweep, {"progress": "bar"}),
         (sweep, {"progress": 10**5000}),
+        (boundary, {"progress": True}),
+        (boundary, {"execute": 3}),
         (plan, {"compile": np.ones(2)}),
     ],
 )
 def test_what_is_no_executor_or_no_choice_is_refused_in_one_line(verb, wrong):
     (name,) = wrong
     with pytest.raises(InputError, match=f"^{name} = ") as error:
-        verb(THEORY, Config(), steps=1, **wrong)
+        verb(THEORY, Config(), steps=1, **wrong, **MORE.get(verb, {}))
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("verb", [sweep, boundary])
+@pytest.mark.parametrize("name", ["progress", "execute"])
+def test_a_function_of_no_arguments_is_refused_before_training(verb, name, monkeypatch):
+    monkeypatch.setattr("jaxtheory.engine.execution.local.run_chunk", lambda *a: pytest.fail())
+    with pytest.raises(InputError, match=rf"^{name} takes \(\), but is called with \("):
+        verb(THEORY, Config(), steps=1, **{name: lambda: None}, **MORE.get(verb, {}))
+
+
+@pytest.mark.parametrize("option", [{"accept_versions": True}, {"wait": False}])
+def test_options_of_a_store_are_refused_without_one(option, tmp_path):
+    with pytest.raises(InputError, match=r"=\w+ has no effect without a store; pass store= too"):
+        sweep(THEORY, Config(), steps=0, **option)
+    sweep(THEORY, Config(), steps=0, store=tmp_path / "store", **option)

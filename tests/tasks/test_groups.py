@@ -46,6 +46,17 @@ def test_attention_to_the_group_is_seen_on_both_tasks():
     assert np.isnan(made.metrics(maps=without_maps)["downstream_attention"])
 
 
+def test_the_downstream_samples_have_their_margin():
+    """The network sees x + gamma y v~ at the relevant group, and x elsewhere."""
+    made, seen = Made("group_sparse", seed=4, jstar=2, margin=0.7), []
+    made.metrics(maps=lambda batch: seen.append(batch))
+    test, downstream = seen
+    drawn, v = made.problem.downstream_test, np.asarray(made.problem.downstream_truth)
+    moved = np.asarray(downstream.x - drawn.x)
+    np.testing.assert_allclose(moved[:, 1], 0.7 * np.outer(v, drawn.y), rtol=1e-12, atol=1e-12)
+    assert not np.delete(moved, 1, axis=1).any() and (test.x == made.problem.test.x).all()
+
+
 def test_padded_groups_and_samples_count_for_nothing():
     plain = Made("group_sparse")
     padded = Made("group_sparse", D=Size(9, 6), n=Size(24, 20))

@@ -1,7 +1,10 @@
 """Parts of the contract's checks; tests/test_testing.py runs them on right and wrong theories."""
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import optax
+import pytest
 
 from jaxtheory.cli import template
 from jaxtheory.core import from_optax
@@ -28,3 +31,13 @@ def test_a_taken_name_is_seen():
         dims={"error": ("method",)}, metrics=lambda params, problem, config: {"sizes": 0.0}
     )
     assert conformance.names_of(named) & conformance.TAKEN == {"method", "sizes"}
+
+
+def test_a_wrong_rule_of_the_loss_is_seen():
+    """A gradient that agrees with autodiff where both obey `stop_gradient`."""
+    loss = lambda params, batch, problem, config: jnp.sum(
+        jax.lax.stop_gradient(params.weights) * params.weights
+    )
+    wrong = template.THEORY._replace(loss=loss, gradient=jax.grad(loss))
+    with pytest.raises(AssertionError, match="finite difference"):
+        conformance.gradient_is_autodiff(conformance.Material(wrong), 0)

@@ -83,3 +83,46 @@ def test_a_gradient_that_is_zero_is_so_up_to_rounding(closed, agrees):
     varied = vary_config(theory, theory.Config(dimension=3), 0, 3, np.float64)
     found = theory_gradient.compare_slot(theory, varied)
     assert found.agrees == agrees == (found.error <= theory_gradient.TOLERANCE)
+
+
+@jax.custom_vjp
+def tripled(x):
+    return jnp.sum(x**2) / 2
+
+
+tripled.defvjp(lambda x: (tripled(x), x), lambda x, g: (3 * g * x,))
+
+
+@jax.custom_jvp
+def one_entry(x):
+    """A sum whose rule doubles the slope of the last entry alone."""
+    return jnp.sum(x**2) / 2
+
+
+one_entry.defjvp(lambda xs, ts: (one_entry(*xs), jnp.vdot(xs[0].at[-1].multiply(2), ts[0])))
+held = lambda x: jnp.sum(jax.lax.stop_gradient(x) * x)
+straight = lambda x: jnp.sum((x + jax.lax.stop_gradient(jnp.round(4 * x) / 4 - x)) ** 2)
+
+
+@pytest.mark.parametrize("wrong", [tripled, one_entry, held, straight])
+def test_a_rule_of_the_loss_is_held_against_finite_differences(wrong):
+    loss = lambda params, batch, problem, config: wrong(params.weights)
+    theory = THEORY._replace(loss=loss, gradient=jax.grad(loss), checks=())
+    varied = vary_config(theory, Config(dimension=40, batch_size=2), 0, 2, np.float64)
+    row = verify._gradient_row(theory, 0, varied)
+    assert not row.passed and row.error > row.tolerance
+    assert "finite difference" in row.remark and "define a derivative of its own" in row.remark
+
+
+def kinked(x):
+    return jnp.sum(jnp.maximum(x - 0.05, 0) + jax.nn.relu(x) ** 2 + jnp.abs(x - 0.02))
+
+
+@pytest.mark.parametrize(
+    "right", [kinked, jax.nn.logsumexp, lambda x: jnp.sum(jnp.sort(x)[:3]), lambda x: 1e9 + x.sum()]
+)
+def test_kinks_and_right_rules_are_no_fault(right):
+    loss = lambda params, batch, problem, config: right(params.weights)
+    theory = THEORY._replace(loss=loss, gradient=jax.grad(loss), checks=())
+    varied = vary_config(theory, Config(dimension=40, batch_size=2), 0, 3, np.float64)
+    assert theory_gradient.compare_slot(theory, varied).agrees

@@ -8,6 +8,7 @@ from helpers.spoilt import EXAMPLE, refused, spoilt
 from helpers.worked_example import THEORY, Config
 
 from jaxtheory import Check, InputError, verify
+from jaxtheory.cli.main import main
 from jaxtheory.verification.verify import _verify_part
 
 
@@ -98,3 +99,23 @@ def test_verify_says_what_it_cannot_check(
 ) -> None:
     (here / "mine.py").write_text(spoilt(right, wrong))
     refused(["verify", "mine.py"], said, capsys)
+
+
+SPOILT = [
+    ("def loss(params,", "def loss(w,", "mine.py: mine.loss: argument 1 is 'w', expected 'params'"),
+    ("    loss=loss,", "    los=loss,", "Theory has no 'los'; did you mean 'loss'?"),
+    (EXAMPLE, "Settings(dimension=0)", "mine.examples[0]: dimension (d) = 0"),
+    ("THEORY = Theory(", "OTHER = Theory(", "mine.py"),
+]
+
+
+@pytest.mark.parametrize(("right", "wrong", "said"), SPOILT)
+def test_the_command_and_python_say_the_same(
+    right: str, wrong: str, said: str, here: Path, capsys: pytest.CaptureFixture
+) -> None:
+    (here / "mine.py").write_text(spoilt(right, wrong))
+    assert main(["verify", "mine.py"]) == 2
+    printed = capsys.readouterr().err.rstrip("\n")
+    with pytest.raises(InputError) as error:
+        verify("mine.py")
+    assert str(error.value) == printed and said in printed

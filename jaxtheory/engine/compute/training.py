@@ -26,6 +26,7 @@ from jaxtheory.engine.compute.program import (
 )
 from jaxtheory.engine.records import NEVER, Chunk, Lanes, Outcome, Resumed, Run
 from jaxtheory.engine.request.request import Request, Schedule
+from jaxtheory.engine.request.values import stops
 
 # told each record: the step, and the metrics evaluated there as arrays [slot, row, run, value, ...]
 TellRecord = Callable[[int, dict[str, np.ndarray]], None]
@@ -140,9 +141,8 @@ def _trained_lanes(
         }
         recorded.put(k, values)
         if (stop := request.stop) is not None:
-            stops = lambda values, rule=stop: bool(rule(values))
             for lane in zip(*np.nonzero(~done & ~late), strict=True):
-                if tried("stop(metrics)", stops, {n: v[lane][0] for n, v in values.items()}):
+                if tried("stop(metrics)", stops, stop, {n: v[lane][0] for n, v in values.items()}):
                     limit[lane], done[lane], stopped[lane] = t, True, t
         tell(t, values)
     if t < limit.max():  # steps after the last record

@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from jaxtheory.core.errors import InputError, brief
+from jaxtheory.core.errors import InputError, brief, require_arguments
 from jaxtheory.engine.execution.progress import Progress
 
 Listener = Callable[[Progress], Any] | bool | None  # what `progress=` takes
@@ -27,6 +27,7 @@ def listener(progress: Listener, title: str) -> Callable[[Progress], Any] | None
         InputError: `progress` is neither of these.
     """
     if callable(progress):
+        require_arguments("progress", progress, "event")
         return progress
     if not (progress is None or isinstance(progress, bool)):
         raise InputError(

@@ -10,6 +10,7 @@ from typing import Any
 
 import jax
 
+from jaxtheory.core.errors import InputError, brief, require_arguments
 from jaxtheory.engine.compute.part import pick
 from jaxtheory.engine.compute.training import TellRecord, train_chunk
 from jaxtheory.engine.execution.progress import Told, recorded
@@ -25,6 +26,15 @@ Computed = Part | bool
 Execute = Callable[
     [Callable[[Chunk, Tell], Computed], Iterable[Chunk], Tell], Iterator[tuple[Chunk, Computed]]
 ]
+
+
+def require_executor(execute: Any) -> None:
+    """Raise InputError for what is no executor."""
+    if not callable(execute):
+        raise InputError(
+            f"execute = {brief(execute)}: must be an executor, as jaxtheory.cluster.on(client)"
+        )
+    require_arguments("execute", execute, "task, chunks, report")
 
 
 class GivenUpError(Exception):

@@ -1,7 +1,6 @@
 """Observables and weights of a sweep: a theory whose metrics and analyses also return them."""
 
 import functools
-import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from jaxtheory.core.config import Config, fields
 from jaxtheory.core.contract import same_structure
-from jaxtheory.core.errors import InputError, brief, suggest, tried
+from jaxtheory.core.errors import InputError, brief, require_arguments, suggest, tried
 from jaxtheory.core.extended import WEIGHTS, Extended, evaluate, named_weights, weight_dims
 from jaxtheory.core.labels import name_fault
 from jaxtheory.core.theory import Theory
@@ -150,7 +149,9 @@ def _try(
     """Raise InputError if a function is not an observable."""
     what, keyed = f"observe[{name!r}]", getattr(function, "keyed", False)
     if not keyed:
-        _require_arguments(what, function)
+        called = getattr(function, "__name__", "<lambda>")
+        hint = "" if called == "<lambda>" else f"; if {called} returns one, write {called}(...)"
+        require_arguments(what, function, "params, problem, config", hint)
     of_run = functools.partial(evaluate, function)
     out = tried(what, jax.eval_shape, of_run, params, problem, config)
     if not hasattr(out, "shape"):
@@ -177,23 +178,6 @@ def _try(
             f"{what} differs from call to call; it must be a function of params, problem and "
             "config alone"
         )
-
-
-def _require_arguments(what: str, function: Callable) -> None:
-    """Raise InputError if a function cannot be called as function(params, problem, config)."""
-    try:
-        signature = inspect.signature(function)
-    except (TypeError, ValueError):  # a built-in function
-        return
-    try:
-        signature.bind(None, None, None)
-    except TypeError:
-        called = getattr(function, "__name__", "<lambda>")
-        hint = "" if called == "<lambda>" else f"; if {called} returns one, write {called}(...)"
-        raise InputError(
-            f"{what} takes ({', '.join(signature.parameters)}), but an observable takes (params, "
-            f"problem, config){hint}"
-        ) from None
 
 
 def _equal(one: Any, other: Any) -> bool:

@@ -19,10 +19,17 @@ from jaxtheory.core.resolve import theory_of
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.request.axes import Axis, Points, check_points, read_axes
 from jaxtheory.engine.request.current import require_current
+from jaxtheory.engine.request.dependence import trains, unread
 from jaxtheory.engine.request.fixed_problem import with_problem
 from jaxtheory.engine.request.observed import weight_names, with_observables
 from jaxtheory.engine.request.settings import dtype_name, flag, numerics
-from jaxtheory.engine.request.values import MOST, checked_algorithm, checked_steps, refuse_tracers
+from jaxtheory.engine.request.values import (
+    MOST,
+    checked_algorithm,
+    checked_steps,
+    refuse_tracers,
+    stops,
+)
 from jaxtheory.ops import draws
 from jaxtheory.system.backend import backend
 
@@ -169,11 +176,21 @@ def read(
 
 def _check_forms(request: Request) -> None:
     """Raise InputError if an external theory returns values that the engine cannot use."""
+    algorithms = tuple(dict.fromkeys(request.points.values("algorithm")))
+    table = fields(type(request.config))
+    swept = {n for axis in request.axes for n in axis.values if n in table}
+    evaluated = [n for n in table if n in swept and table[n].kind == "evaluation"]
     with numerics(request.dtype) as dtype:
         config = canonical(request.points.point(0).config, dtype)
-        contract.require_contract(
-            request.theory, config, dict.fromkeys(request.points.values("algorithm"))
-        )
+        contract.require_contract(request.theory, config, algorithms)
+        if not evaluated or contract.ships(request.theory):
+            return
+        untrained = unread(request.theory, config, evaluated, algorithms, trains)
+        for name in (n for n in evaluated if n not in untrained):
+            raise InputError(
+                f"{name} ({table[name].symbol}): training depends on it, but a sweep trains once "
+                "for all values of an evaluation field; declare it with jaxtheory.traced"
+            )
 
 
 def _read_key(key: Any) -> int | jax.Array:
@@ -329,7 +346,7 @@ class _RecordedMetrics(dict):
 
 
 def _check_stop(request: Request) -> None:
-    """Raise InputError if `stop` reads a metric that is not recorded at some step.
+    """Raise InputError if `stop` reads a metric that is not recorded, or returns no truth value.
 
     Before training it is called on metrics of ones. Other errors that it raises on these are
     ignored.
@@ -340,7 +357,7 @@ def _check_stop(request: Request) -> None:
     for names in {request.schedule.metrics_at(t) for t in request.schedule.records.tolist()}:
         ones = {n: np.ones(shape) for n, shape in shapes.items() if names is None or n in names}
         try:
-            request.stop(_RecordedMetrics(ones))
+            stops(request.stop, _RecordedMetrics(ones))
         except InputError:
             raise
         except Exception:  # it may fail on numbers that no run would have

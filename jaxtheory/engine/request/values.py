@@ -46,6 +46,17 @@ def checked_steps(steps: Any) -> int:
     return int(number)
 
 
+def stops(rule: Callable[[Any], Any], metrics: Mapping[str, Any]) -> bool:
+    """Return whether a stop rule holds. Raises InputError unless it returns one truth value."""
+    answer = rule(metrics)
+    if np.shape(answer) != () or np.asarray(answer).dtype != bool:
+        raise InputError(
+            f"stop(metrics) returns {brief(answer)}: must return True or False, such as "
+            "metrics['loss'] < 0.1"
+        )
+    return bool(answer)
+
+
 def checked_algorithm(theory: Theory, algorithm: str | None) -> str:
     """Return the name of an algorithm of the theory; None gives its first.
 

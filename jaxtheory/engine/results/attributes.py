@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from importlib import metadata
 from typing import Any
 
+import numpy as np
 import xarray as xr
 
 from jaxtheory.core import docstrings
@@ -31,17 +32,21 @@ def of_dataset(request: Request, code: dict[str, str]) -> dict[str, Any]:
     """Return the attributes of a request's dataset.
 
     They are the theory, algorithm, base config (as JSON), steps, key, dtype, version, and the
-    digest of the theory's code. `code` holds the hash of each part of the theory, and of the
-    engine. For the theory of a user's file, `theory_file` is its path and SHA-256 (as JSON).
+    digest of the theory's code; algorithm and steps are left out where they are axes. `code` holds
+    the hash of each part of the theory, and of the engine. For the theory of a user's file,
+    `theory_file` is its path and SHA-256 (as JSON).
     """
     entries: dict[str, Any] = {
         "theory": request.theory.name,
-        "algorithm": request.points.point(0).algorithm,
+        "algorithm": request.algorithm,
         "config": json.dumps(values(request.config)),
         "steps": request.points.steps,
         "dtype": request.dtype,
         "theory_digest": digest(code),
     }
+    for axis in request.axes:
+        for word in axis.values.keys() & {"algorithm", "steps"}:
+            del entries[word]
     if isinstance(request.key, int):
         entries["key"] = request.key
     if (record := file_of(request.theory)) is not None:
@@ -61,12 +66,13 @@ def problem_digest(dataset: xr.Dataset) -> str:
     return str(dataset.attrs.get("theory_digest", "")).partition(" ")[2]
 
 
-def summarized(dataset: xr.Dataset) -> xr.Dataset:
+def summarized(dataset: xr.Dataset, equal: Sequence[str] | None = None) -> xr.Dataset:
     """Return the dataset of a sweep with its summary as the first attribute, which `repr` shows.
 
     The summary tells the theory, the number of points and seeds, and the share of diverged runs, or
     of runs without a boundary in the result of a search for boundaries. A notebook shows the
-    attributes at once if there are fewer than ten, as for the theories of this package.
+    attributes at once if there are fewer than ten, as for the theories of this package. It begins
+    with a line for each axis along which all runs are equal, by default without the reason.
     """
     swept = "diverged_at" in dataset
     if not swept and "boundary" not in dataset:
@@ -76,12 +82,57 @@ def summarized(dataset: xr.Dataset) -> xr.Dataset:
     points, lost = runs // max(seeds, 1), int(lacking.sum())
     share = f"{100 * lost / runs:.3g} %" if lost else "none"
     result = dataset.copy(deep=False)
-    text = (
-        f"{dataset.attrs.get('theory', 'sweep')}: {points} point{'s' * (points != 1)}, "
-        f"{seeds} seed{'s' * (seeds != 1)}, {share} {'diverged' if swept else 'without a boundary'}"
+    if equal is None:
+        equal = [equal_line(*each) for each in equal_axes(dataset).items()] if swept else []
+    said = (
+        f"{points} point{'s' * (points != 1)}, {seeds} seed{'s' * (seeds != 1)}, {share} "
+        f"{'diverged' if swept else 'without a boundary'}"
     )
+    text = f"{dataset.attrs.get('theory', 'sweep')}: {'; '.join([*equal, said])}"
     result.attrs = {_SUMMARY: text, **{k: v for k, v in dataset.attrs.items() if k != _SUMMARY}}
     return result
+
+
+def equal_line(axis: str, algorithms: Sequence[str] = (), why: str = "") -> str:
+    """Return the line of a summary about an axis along which runs of these algorithms are equal."""
+    whose = f" for {', '.join(algorithms)}" if algorithms and not why else ""
+    return f"equal along {axis}{whose}{f': {why}' if why else ''}"
+
+
+def equal_axes(dataset: xr.Dataset) -> dict[str, tuple[str, ...]]:
+    """Return the axes of a sweep along which all runs are equal after some training.
+
+    Where the algorithm is another axis, and the runs of a part of the algorithms are equal, the
+    result has the names of these.
+    """
+    if "step" not in dataset.coords or dataset["step"].values[-1:].sum() == 0:
+        return {}
+    axes = [str(dim) for dim in dataset["diverged_at"].dims if dim not in ("seed", "steps")]
+    measured = dataset[[n for n in dataset.data_vars if not str(n).startswith("predicted_")]]
+    found: dict[str, tuple[str, ...]] = {}
+    for axis in axes:
+        if _are_equal(measured, axis):
+            found[axis] = ()
+        elif "algorithm" in axes and axis != "algorithm":
+            each = [str(name) for name in dataset["algorithm"].values]
+            alone = lambda i, data=measured: data.isel(algorithm=i)
+            if same := tuple(n for i, n in enumerate(each) if _are_equal(alone(i), axis)):
+                found[axis] = same
+    return found
+
+
+def _are_equal(data: xr.Dataset, axis: str) -> bool:
+    """True if an axis has several values, with equal numbers of which some are finite."""
+    arrays = [x.transpose(axis, ...).values for x in data.data_vars.values() if axis in x.dims]
+    return (
+        data.sizes[axis] > 1
+        and any(np.isfinite(x[0]).any() for x in arrays if x.dtype.kind == "f")
+        and all(
+            np.array_equal(x[0], other, equal_nan=x.dtype.kind == "f")
+            for x in arrays
+            for other in x[1:]
+        )
+    )
 
 
 def values(config: Config) -> dict[str, Any]:

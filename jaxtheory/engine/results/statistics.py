@@ -5,6 +5,8 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
+from jaxtheory.engine.results.labeled import takes_labeled
+
 # names of coordinates, with spaces so that they cannot collide with the name of an axis
 BEHIND, OF_SEEDS = "runs behind the mean", "seeds behind the mean"
 
@@ -32,6 +34,7 @@ class Average(NamedTuple):
     excluded: xr.DataArray
 
 
+@takes_labeled
 def average(values: xr.DataArray, dim: str = "seed") -> Average:
     """Average the finite entries along a dimension, such as the seeds of a sweep.
 
@@ -62,6 +65,7 @@ def average(values: xr.DataArray, dim: str = "seed") -> Average:
     return Average(mean, (spread / n.where(n > 0)) ** 0.5, n, values.sizes[dim] - n)
 
 
+@takes_labeled
 def counted(values: xr.DataArray, runs: xr.DataArray, dim: str = "seed") -> xr.DataArray:
     """Note in an array of means how many runs each mean is made of, for the captions of figures.
 
@@ -85,6 +89,7 @@ def counted(values: xr.DataArray, runs: xr.DataArray, dim: str = "seed") -> xr.D
     return values.assign_coords({BEHIND: average(runs, dim).n, OF_SEEDS: runs.sizes[dim]})
 
 
+@takes_labeled
 def slope(values: xr.DataArray, dim: str) -> xr.DataArray:
     """Return the least-squares slope of log(values) against log(x): the exponent of a power law.
 

@@ -1,10 +1,12 @@
 """Sweeps on a given problem: the same run, and one line where the problem does not fit."""
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from helpers.own_arrays import KEY, SMALL, own
 from helpers.some import some
+from helpers.worked_example import MODULE, THEORY, Config
 
 import jaxtheory
 from jaxtheory.core.config import Size
@@ -71,3 +73,58 @@ def test_a_problem_of_another_theory_or_size_is_a_line():
     longer = config.replace(length=Size(9))
     with pytest.raises(jaxtheory.InputError, match=r"problem.train.s has shape .* set length=7"):
         jaxtheory.simulate(theory, longer, KEY, steps=1, problem=problem)
+
+
+def test_states_beyond_the_number_of_states_are_a_line():
+    theory, config = get("random_walk"), get("random_walk").Config(**SMALL["random_walk"])
+    more = config.replace(num_states=Size(config.num_states.cap + 1))
+    problem = jax.jit(theory.problem)(KEY, more)
+    n = config.num_states.cap
+    with pytest.raises(jaxtheory.InputError, match=rf"entries up to {n}, .*set num_states={n + 1}"):
+        jaxtheory.sweep(theory, config, problem=problem, steps=1)
+
+
+class Shaped(Config):
+    """A length that is a static field; that of the test samples is no field."""
+
+    width: int = jaxtheory.static(2, "w", "width", (2, 3))
+
+
+def shaped(key, config):
+    return {"mean": jnp.ones(config.width), "test": jnp.ones(5)}
+
+
+def start(key, problem, config):
+    return MODULE.Params(jnp.zeros(config.width))
+
+
+def stay(key, t, state, batch, problem, config):
+    return state
+
+
+def metrics(params, problem, config):
+    return {"test": jnp.sum(problem["test"])}
+
+
+def test_a_length_of_a_static_field_is_held_and_a_free_one_is_not():
+    theory = THEORY._replace(
+        Config=Shaped,
+        examples=(Shaped(),),
+        problem=shaped,
+        sample=lambda key, problem, config: (),
+        init=start,
+        loss=lambda params, batch, problem, config: jnp.sum(params.weights),
+        gradient=lambda params, batch, problem, config: params,
+        algorithms={"none": jaxtheory.Algorithm(start, stay)},
+        metrics=metrics,
+        predict=lambda problem, config, steps: {},
+        checks=(),
+        dims={},
+        coords=lambda config: {},
+    )
+    run = lambda **more: jaxtheory.simulate(
+        theory, Shaped(), KEY, 1, problem=shaped(KEY, Shaped()) | more
+    )
+    assert run(test=np.ones(9)).metrics["test"][0] == 9
+    with pytest.raises(jaxtheory.InputError, match=r"problem.mean has shape \(3,\).* set width=3"):
+        run(mean=np.ones(3))

@@ -136,7 +136,7 @@ def changes(params, problem, config):
         ({"observe": {"a": lambda p, q, c: float(p)}}, "observe['a']: ConcretizationTypeError"),
         (
             {"observe": {"a": lambda p: p}},
-            "observe['a'] takes (p), but an observable takes (params",
+            "observe['a'] takes (p), but is called with (params, problem, config)",
         ),
         (
             {"observe": {"a": jaxtheory.observables.sharpness}},

@@ -85,7 +85,10 @@ SMALL = WALK.Config(num_states=5, length=17)
         (lambda m: m["los"] < 0.1, None, "reads the metric 'los'; did you mean 'loss'?"),
         (lambda m: m["accuracy"] < 0.1, {"loss": 1, "accuracy": [2]}, "known: loss"),
         (lambda m: m["loss"].nothing, None, r"stop\(metrics\): AttributeError"),
-        (lambda m: np.array([True, False]), None, r"stop\(metrics\): ValueError"),
+        (lambda m: np.array([True, False]), None, r"stop\(metrics\) returns array\(\[ True"),
+        (lambda m: None, None, r"stop\(metrics\) returns None: must return True or False"),
+        (lambda m: m["loss"], None, r"stop\(metrics\) returns .*: must return True or False"),
+        (lambda m: m["accuracy"] == 1 or None, None, r"stop\(metrics\) returns None"),
     ],
 )
 def test_a_wrong_stop_rule_is_named(stop, record, said):

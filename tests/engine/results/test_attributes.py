@@ -5,6 +5,7 @@ import json
 import numpy as np
 from helpers.worked_example import THEORY, Config
 
+import jaxtheory
 from jaxtheory import sweep, traced
 from jaxtheory.core.code_hash import code_hash
 from jaxtheory.engine.results.attributes import problem_digest
@@ -37,6 +38,14 @@ def test_a_dataset_knows_what_it_is_of(tmp_path):
     }
     assert all({"long_name", "units", "symbol"} <= c.attrs.keys() for c in data.coords.values())
     assert all(variable.attrs["long_name"] for variable in data.data_vars.values())
+
+
+def test_no_attribute_tells_one_value_of_an_axis(tmp_path):
+    vary = {"algorithm": ["sgd"], "steps": [1, 2]}
+    data = sweep(THEORY, Config(), vary=vary, steps=0, save_params=True, store=tmp_path / "store")
+    assert not {"algorithm", "steps"} & data.attrs.keys()
+    params = jaxtheory.params(data, theory=THEORY, algorithm="sgd", steps=2, seed=0)
+    assert np.array_equal(params.weights, data.params_weights.sel(steps=2).values.ravel())
 
 
 def test_a_summary_is_shown_first():

@@ -6,7 +6,9 @@ import xarray as xr
 from helpers.worked_example import THEORY, Config
 
 from jaxtheory import InputError, sweep
+from jaxtheory.engine.results import combine as combine_module
 from jaxtheory.engine.results.combine import combine
+from jaxtheory.system import machine
 
 TWO = THEORY._replace(algorithms={**THEORY.algorithms, "again": THEORY.algorithms["sgd"]})
 RATES, SEEDS = [0.1, 0.2, 0.3], [0, 1, 2, 3]
@@ -147,3 +149,25 @@ def test_the_common_runs_are_named(whole: xr.Dataset) -> None:
         combine([whole.isel(learning_rate=[0, 1]), other])
     joined = combine([whole.isel(learning_rate=[0, 1]), other.drop_sel(learning_rate=0.2)])
     assert joined.learning_rate.values.tolist() == RATES
+
+
+def test_metrics_of_other_recorded_steps_are_refused(whole: xr.Dataset) -> None:
+    """As many records, at other steps: their numbers would stand at the steps of the first."""
+    other = whole.assign_coords(step=whole.step + 1, seed=[4, 5, 6, 7])
+    with pytest.raises(InputError, match=r"^A and B differ in recorded steps; merge sweeps"):
+        combine([whole, other], ["A", "B"])
+
+
+def test_a_grid_beyond_the_memory_is_refused_before_it_is_made(whole, monkeypatch) -> None:
+    first, second = parts(whole, {"seed": [0, 1]}, {"seed": [2, 3]})
+    least = 12 * first.nbytes // 6  # the runs of the grid, as large as those of the first dataset
+    monkeypatch.setattr(machine, "memory", lambda: least)
+    assert combine([first, second]).identical(whole)
+    monkeypatch.setattr(machine, "memory", lambda: 0)  # unknown
+    assert combine([first, second]).identical(whole)
+    monkeypatch.setattr(machine, "memory", lambda: least - 1)
+    monkeypatch.setattr(combine_module, "_copied", lambda *args: pytest.fail())
+    with pytest.raises(
+        InputError, match=r"^not enough memory: the merged dataset takes .* KiB and"
+    ):
+        combine([first, second])

@@ -263,6 +263,8 @@ OTHERS = {
     "jaxtheory.engine.results.store",
     "jaxtheory.engine.sweep",
     "jaxtheory.engine.results.versions",
+    "jaxtheory.engine.results.without_effect",
+    "jaxtheory.engine.request.dependence",
     "jaxtheory.system.whole",
     "jaxtheory.engine.execution.task",
     "jaxtheory.engine.cluster.worker",

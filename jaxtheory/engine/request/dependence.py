@@ -1,0 +1,232 @@
+"""The config fields on which the slots of a theory depend, from their traced programs.
+
+A number counts as read if it enters a result, whatever comes of it there. A size or a static field
+counts as read if another value of it changes the program.
+"""
+
+import functools
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.extend.core import Literal
+
+from jaxtheory.core.config import Config, Size, canonical, fields, leaf_names, with_leaves
+from jaxtheory.core.errors import InputError
+from jaxtheory.core.theory import Theory
+from jaxtheory.core.validation import validate
+from jaxtheory.engine.request.jaxprs import called
+from jaxtheory.ops.draws import run_key
+
+
+class Slot(NamedTuple):
+    """A slot of a theory as a function of (config, *args), with the shapes of its arguments."""
+
+    name: str
+    function: Callable
+    args: tuple
+
+
+def unread(
+    theory: Theory,
+    config: Config,
+    names: Iterable[str],
+    algorithms: Sequence[str],
+    among: Callable[[str], bool] = lambda slot: True,
+) -> list[str]:
+    """Return the named fields on which no result of a theory depends at a config.
+
+    A size or a static field of which no other valid value is known counts as read.
+
+    Args:
+        theory: The theory.
+        config: The config at which its slots are traced.
+        names: The fields.
+        algorithms: The algorithms to trace, each as a whole: its state, a step, the parameters.
+        among: True for the slots that count, by name, as in "loss" or "algorithm sgd".
+    """
+    at = canonical(config, jnp.result_type(float))
+    slots = [slot for slot in _slots(theory, at, algorithms) if among(slot.name)]
+    left = list(names)
+    for slot in slots:
+        read = _read_numbers(slot, at, sorted({*left} & {*leaf_names(at)}))
+        left = [name for name in left if name not in read]
+    program = functools.cache(lambda i: traced(slots[i].function, (at, *slots[i].args))[0])
+
+    def changes(name: str, other: Config) -> bool:
+        """True if labels, or a program with another size or static value, differ or fail."""
+        there = canonical(other, jnp.result_type(float))
+        try:
+            if among("coords") and str(theory.coords(config)) != str(theory.coords(other)):
+                return True
+            if name in leaf_names(at):
+                return False
+            changed = (slot for slot in _slots(theory, there, algorithms) if among(slot.name))
+            each = enumerate(traced(slot.function, (there, *slot.args))[0] for slot in changed)
+            return any(new != program(i) for i, new in each)
+        except Exception:  # a function of the user fails there
+            return True
+
+    near = {name: others(config, name) for name in left}
+    return [
+        name
+        for name in left
+        if (near[name] or name in leaf_names(at))
+        and not any(changes(name, other) for other in near[name])
+    ]
+
+
+def trains(slot: str) -> bool:
+    """True for the slots that decide trained parameters."""
+    return slot == "problem" or slot.startswith("algorithm ")
+
+
+def _slots(theory: Theory, config: Config, algorithms: Sequence[str]) -> Iterator[Slot]:
+    """Yield the slots of a theory, with the shapes of their arguments at a config."""
+    key, steps = run_key(0, 0), np.arange(3)
+
+    def shapes(function: Callable, *args: Any) -> Any:
+        return jax.eval_shape(lambda *args: function(config, *args), *args)
+
+    def trained(label: str) -> Callable:
+        """All of an algorithm: its first state, a step from there, and the parameters."""
+        algorithm = theory.algorithms[label]
+
+        def run(c: Any, key: Any, t: Any, problem: Any) -> Any:
+            batch = (algorithm.sample or theory.sample)(key, problem, c)
+            state = algorithm.init(key, problem, c)
+            new = algorithm.step(key, t, state, batch, problem, c)
+            return state, new, algorithm.params(new, problem, c)
+
+        return run
+
+    draw = lambda c, key: theory.problem(key, c)
+    sample = lambda c, key, problem: theory.sample(key, problem, c)
+    init = lambda c, key, problem: theory.init(key, problem, c)
+    problem = shapes(draw, key)
+    batch, start = shapes(sample, key, problem), shapes(init, key, problem)
+    yield Slot("problem", draw, (key,))
+    yield Slot("sample", sample, (key, problem))
+    yield Slot("init", init, (key, problem))
+    for name, slot in (("loss", theory.loss), ("gradient", theory.gradient)):
+        yield Slot(name, lambda c, *args, f=slot: f(*args, c), (start, batch, problem))
+    ends = {label: shapes(trained(label), key, np.int32(0), problem)[2] for label in algorithms}
+    for label in algorithms:
+        yield Slot(f"algorithm {label}", trained(label), (key, np.int32(0), problem))
+    for name, slot in (("metrics", theory.metrics), ("analyses", theory.analyses)):
+        yield Slot(name, lambda c, *args, f=slot: f(*args, c), (ends[algorithms[0]], problem))
+    for name, slot in (("baselines", theory.baselines), ("assumptions", theory.assumptions)):
+        yield Slot(name, lambda c, problem, f=slot: f(problem, c), (problem,))
+    yield Slot("predict", lambda c, problem: theory.predict(problem, c, steps), (problem,))
+
+
+def _read_numbers(slot: Slot, config: Config, names: Sequence[str]) -> set[str]:
+    """Return the named leaves of a config that enter the results of a slot."""
+    value = lambda x: x.n if isinstance(x, Size) else x
+    leaves = {name: value(getattr(config, name)) for name in names}
+    function = lambda leaves, *args: slot.function(with_leaves(config, leaves), *args)
+    program = jax.make_jaxpr(function)(leaves, *slot.args).jaxpr
+    entering = _entering(program, [True] * len(program.outvars))
+    return {name for name, enters in zip(leaves, entering, strict=False) if enters}
+
+
+def _entering(program: Any, wanted: Sequence[bool]) -> list[bool]:
+    """Return which arguments of a jaxpr enter the results that are wanted."""
+    live = {v for v, w in zip(program.outvars, wanted, strict=True) if w and _is_variable(v)}
+    for eqn in reversed(program.eqns):
+        asked = [v in live for v in eqn.outvars]
+        if any(asked) or eqn.effects:
+            entering = zip(eqn.invars, _entering_equation(eqn, asked), strict=True)
+            live.update(v for v, enters in entering if enters and _is_variable(v))
+    return [v in live for v in program.invars]
+
+
+def _is_variable(x: Any) -> bool:
+    return not isinstance(x, Literal)
+
+
+def _entering_equation(eqn: Any, wanted: list[bool]) -> list[bool]:
+    """Return which operands of an equation enter the results that are wanted.
+
+    All of them, unless the equation calls programs whose arguments are known.
+    """
+    inner, count = called(eqn), len(eqn.invars)
+    if eqn.primitive.name == "scan":
+        consts, carried = eqn.params["num_consts"], eqn.params["num_carry"]
+        loop = lambda carry: _entering(inner[0], [*carry, *wanted[carried:]])
+        return _until_same(loop, wanted[:carried], slice(consts, consts + carried))
+    if eqn.primitive.name == "while":
+        condition, body = eqn.params["cond_jaxpr"].jaxpr, eqn.params["body_jaxpr"].jaxpr
+        before, consts = eqn.params["cond_nconsts"], eqn.params["body_nconsts"]
+        ends = _entering(condition, [True])
+        start = [a or b for a, b in zip(wanted, ends[before:], strict=True)]
+        loop = lambda carry: _entering(body, carry)
+        return ends[:before] + _until_same(loop, start, slice(consts, None))
+    if eqn.primitive.name == "cond":
+        branches = [_entering(branch, wanted) for branch in inner]
+        return [True, *map(any, zip(*branches, strict=True))]
+    if len(inner) == 1 and len(inner[0].invars) == count and len(inner[0].outvars) == len(wanted):
+        return _entering(inner[0], wanted)
+    return [True] * count
+
+
+def _until_same(loop: Callable, carry: list[bool], place: slice) -> list[bool]:
+    """Return which operands of a loop enter, where those that it carries make others enter."""
+    while True:
+        entering = list(loop(carry))
+        more = [a or b for a, b in zip(carry, entering[place], strict=True)]
+        if more == carry:
+            entering[place] = carry
+            return entering
+        carry = more
+
+
+def others(config: Config, name: str) -> list[Config]:
+    """Return configs that differ in the value of one field, as far as they are valid."""
+    value, field = getattr(config, name), fields(type(config))[name]
+    if field.kind == "static" and field.valid:
+        values = [choice for choice in field.valid if choice != value]
+    elif isinstance(value, bool):
+        values = [not value]
+    elif isinstance(value, Size):
+        values = [value.cap + 1, value.cap - 1]
+    elif isinstance(value, int):
+        values = [value + 1, value - 1]
+    else:
+        values = [2 * value, value / 2, value + 1] if field.kind != "static" else []
+    valid = []
+    for other in values:
+        try:
+            validate(new := config.replace(**{name: other}))
+        except InputError:
+            continue
+        valid.append(new)
+    return valid
+
+
+def traced(function: Callable, args: tuple) -> tuple[list, Any]:
+    """Return (the text and the constants of a program, the shapes of its results)."""
+    fresh = lambda *args: function(*args)  # JAX caches the trace of a function object
+    closed, shape = jax.make_jaxpr(fresh, return_shape=True)(*args)
+    text = re.sub(r" at 0x[0-9a-f]+", "", str(closed))
+    return [text, *map(_raw, _constants(closed))], shape
+
+
+def _constants(program: Any) -> Iterator[Any]:
+    """Yield the constant arrays of a program and of the programs inside it."""
+    yield from getattr(program, "consts", ())
+    for step in getattr(program, "eqns", ()):
+        yield from (x.val for x in step.invars if hasattr(x, "val"))
+        for value in step.params.values():
+            for inner in value if isinstance(value, tuple | list) else (value,):
+                yield from _constants(inner)
+
+
+def _raw(value: Any) -> bytes:
+    """Return the bytes of an array, or of the data of a PRNG key."""
+    if isinstance(value, jax.Array) and jnp.issubdtype(value.dtype, jax.dtypes.prng_key):
+        value = jax.random.key_data(value)
+    return np.asarray(value).tobytes()
