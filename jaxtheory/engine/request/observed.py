@@ -10,10 +10,17 @@ import numpy as np
 from jaxtheory.core.config import Config, fields
 from jaxtheory.core.contract import same_structure
 from jaxtheory.core.errors import InputError, brief, require_arguments, suggest, tried
-from jaxtheory.core.extended import WEIGHTS, Extended, evaluate, named_weights, weight_dims
+from jaxtheory.core.extended import (
+    WEIGHTS,
+    Extended,
+    evaluate,
+    named_weights,
+    weight_dims,
+    without_additions,
+)
 from jaxtheory.core.labels import name_fault
 from jaxtheory.core.theory import Theory
-from jaxtheory.engine.request.jaxprs import draws_numbers
+from jaxtheory.engine.request.jaxprs import draws_numbers, draws_the_same
 
 _TAKEN = (
     "seed",
@@ -23,6 +30,7 @@ _TAKEN = (
     "diverged_at",
     "stopped_at",
 )  # names that every dataset has
+_steady: set[Any] = set()  # theories whose metrics draw nothing alike, in this process
 
 
 def with_observables(
@@ -183,6 +191,28 @@ def _try(
 def _equal(one: Any, other: Any) -> bool:
     one, other = np.asarray(one), np.asarray(other)
     return one.shape == other.shape and np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
+
+
+def require_own_draws(
+    theory: Theory, config: Config, algorithms: tuple[str, ...], code: str
+) -> None:
+    """Raise InputError where metrics or analyses draw the same random numbers in every run.
+
+    code: the hash under which a theory that passes is remembered.
+    """
+    if (known := (code, algorithms, jax.tree.structure(config))) in _steady:
+        return
+    plain = without_additions(theory)
+    for name in algorithms:
+        shapes = parameter_shapes(plain, name, config)
+        for slot in ("metrics", "analyses"):
+            closed = jax.make_jaxpr(getattr(plain, slot))(*shapes, config)
+            if draws_the_same(closed.jaxpr, [True] * len(closed.jaxpr.invars)):
+                raise InputError(
+                    f"{theory.name}.{slot} draws random numbers from a key of its own, which are "
+                    "the same in every run and at every step; draw in `problem`"
+                )
+    _steady.add(known)
 
 
 def _checked_dims(

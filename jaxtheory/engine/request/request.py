@@ -21,7 +21,7 @@ from jaxtheory.engine.request.axes import Axis, Points, check_points, read_axes
 from jaxtheory.engine.request.current import require_current
 from jaxtheory.engine.request.dependence import trains, unread
 from jaxtheory.engine.request.fixed_problem import with_problem
-from jaxtheory.engine.request.observed import weight_names, with_observables
+from jaxtheory.engine.request.observed import require_own_draws, weight_names, with_observables
 from jaxtheory.engine.request.settings import dtype_name, flag, numerics
 from jaxtheory.engine.request.values import (
     MOST,
@@ -183,9 +183,10 @@ def _check_forms(request: Request) -> None:
     with numerics(request.dtype) as dtype:
         config = canonical(request.points.point(0).config, dtype)
         contract.require_contract(request.theory, config, algorithms)
-        if not evaluated or contract.ships(request.theory):
+        if contract.ships(request.theory):
             return
-        untrained = unread(request.theory, config, evaluated, algorithms, trains)
+        require_own_draws(request.theory, config, algorithms, request.code)
+        untrained = evaluated and unread(request.theory, config, evaluated, algorithms, trains)
         for name in (n for n in evaluated if n not in untrained):
             raise InputError(
                 f"{name} ({table[name].symbol}): training depends on it, but a sweep trains once "

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import jaxtheory
+from jaxtheory import InputError
+from jaxtheory.cli import template
 from jaxtheory.theories import group_sparse, random_walk
 from tests.helpers.quadratic import THEORY, Config
 
@@ -157,3 +159,31 @@ def test_a_wrong_observable_is_one_sentence(asked, said):
         jaxtheory.sweep(THEORY, Config(), steps=4, **asked)
     message = str(error.value)
     assert said in message and "\n" not in message and "\x1b" not in message
+
+
+def noisy(params, problem, config):
+    return {"error": jnp.sum(params.weights) + jax.random.normal(jax.random.key(0))}
+
+
+def of_problem(params, problem, config):
+    key = jax.random.fold_in(jax.random.key(0), problem.mean[0].astype(int))
+    return {"error": jax.jit(jax.random.normal)(key)}
+
+
+NOISY = {
+    "metrics": noisy,
+    "analyses": lambda params, problem, config: {
+        "end": jax.lax.scan(lambda c, k: (c + jax.random.uniform(k), c), 0.0, KEYS)[0]
+    },
+}
+KEYS = jax.random.split(jax.random.key(1), 3)
+
+
+@pytest.mark.parametrize("slot", NOISY)
+def test_equal_noise_in_metrics_is_refused_as_in_an_observable(slot):
+    theory = template.THEORY._replace(**{slot: NOISY[slot]})
+    config = template.Settings(dimension=3, batch_size=2)
+    with pytest.raises(InputError, match=rf"template\.{slot} draws random numbers from a key of"):
+        jaxtheory.simulate(theory, config, jaxtheory.run_key(0, 0), steps=1)
+    drawn = template.THEORY._replace(metrics=of_problem)
+    assert jaxtheory.sweep(drawn, config, steps=1, seeds=2).sizes["seed"] == 2
