@@ -209,7 +209,8 @@ def _standing_alone(name: str, load: Callable, *args: Any) -> Any:
     except jaxtheory.InputError as error:
         if "relative import" not in str(error) or not isinstance(error.__cause__, ImportError):
             raise
-        named = re.findall(r"""\bname=["'](\w+)["']""", Path(name).read_text(errors="replace"))
+        text = Path(name).read_text(encoding="utf-8", errors="replace")
+        named = re.findall(r"""\bname=["'](\w+)["']""", text)
         figure = next((one for one in named if one in jaxtheory.figures.files()), "FIGURE")
         raise jaxtheory.InputError(
             f"{name}: imports from the files beside the one that it was copied from; write a copy "
