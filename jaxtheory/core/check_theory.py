@@ -4,7 +4,7 @@ import inspect
 from typing import Any
 
 from jaxtheory.core.config import Config, fields
-from jaxtheory.core.errors import InputError
+from jaxtheory.core.errors import InputError, require_present
 from jaxtheory.core.labels import label_fault, name_fault
 from jaxtheory.core.theory import Algorithm, Check, Theory
 
@@ -186,6 +186,7 @@ def check_theory(theory: Any) -> None:
             )
         faults.append(signature_fault(f"{name}.checks[{check.name!r}].fn", check.fn, "key config"))
     if other := [e for e in theory.examples if type(e) is not theory.Config]:
+        require_present("config in examples", type(other[0]), theory.Config)
         faults.append(
             f"{name}.examples: {len(other)} of {len(theory.examples)} are a "
             f"{_home(type(other[0]))}, expected {_home(theory.Config)}; give "

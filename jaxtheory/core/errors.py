@@ -9,6 +9,7 @@ import inspect
 import os
 import re
 import reprlib
+import sys
 import sysconfig
 import traceback
 import warnings
@@ -177,6 +178,27 @@ def checks_arguments(function: Function) -> Function:
         return function(*args, **options)
 
     return cast(Function, checked)
+
+
+def require_present(what: str, kind: type, expected: type) -> None:
+    """Raise InputError if two classes have one name, as after a module was loaded again.
+
+    Args:
+        what: What has the class in the message, such as "config".
+        kind: The class that it has.
+        expected: The class that it should have.
+    """
+    home, name = kind.__module__, kind.__qualname__
+    if kind is expected or (home, name) != (expected.__module__, expected.__qualname__):
+        return
+    again = f"{name} was defined again" if home == "__main__" else f"{home} was loaded again"
+    present: Any = sys.modules.get(home)
+    for part in name.split("."):
+        present = getattr(present, part, None)
+    old, remedy = what, f"make it anew, as a {name} of the present {home}"
+    if present is kind:
+        old, remedy = "theory", f"make it anew, or take it from the present {home}"
+    raise InputError(f"{again}, and the {old} is of the earlier one; {remedy}")
 
 
 def require_arguments(what: str, function: Callable, expected: str, hint: str = "") -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtheory.core.arrays import host, raw
 from jaxtheory.core.config import canonical
 from jaxtheory.core.contract import same_structure
-from jaxtheory.core.errors import InputError
+from jaxtheory.core.errors import InputError, require_present
 from jaxtheory.engine.records import NEVER, Resumed, Run
 from jaxtheory.engine.request.request import Request
 
@@ -47,6 +47,7 @@ def resumed_lane(request: Request, run: Run, problem: Any) -> Resumed:
 
     Raises InputError if the problem [slot, row] drawn from the key is not the run's.
     """
+    require_present("config of the run to resume", type(run.config), type(request.config))
     if not equal_trees(jax.tree.map(lambda x: host(x)[0, 0], problem), run.problem):
         raise InputError(
             "resume: the run was made with another key, config or problem than this call; pass "

@@ -12,7 +12,7 @@ import numpy as np
 
 from jaxtheory.core.arrays import is_key
 from jaxtheory.core.contract import same_structure
-from jaxtheory.core.errors import InputError, tried
+from jaxtheory.core.errors import InputError, require_present, tried
 from jaxtheory.core.theory import Algorithm
 from jaxtheory.engine.compute.precompile import precompile
 from jaxtheory.engine.compute.program import (
@@ -273,6 +273,7 @@ def _start_from(start: Any, state: Any, places: np.ndarray, n_seeds: int, name: 
     direct = same_structure(state, values)
     target = state if direct else getattr(state, "params", None)
     if target is None or not same_structure(target, values):
+        require_present("start", type(values), type(state if target is None else target))
         raise InputError(
             f"start: algorithm {name!r} trains "
             f"{type(target if target is not None else state).__name__}, got {type(values).__name__}"

@@ -16,6 +16,8 @@ _DOES = {
     "problem": "draws another problem than the theory's, which was replaced",
 }
 
+_NAMES = ("__module__", "__qualname__")
+
 
 class Fault(NamedTuple):
     """A replaced slot, and a sentence that names the algorithm and the remedy."""
@@ -40,6 +42,12 @@ def find_fault(theory: Theory, names: Iterable[str]) -> Fault | None:
     for name in names:
         algorithm = theory.algorithms[name]
         slots = replaced_slots(theory, algorithm) or _drawn(theory, algorithm)
+        if slots and (home := _reloaded(getattr(algorithm.origin, slots[0]), theory, slots[0])):
+            return Fault(
+                slots[0],
+                f"{theory.name}: {home} was loaded again, and the algorithm {name!r} is of the "
+                "earlier one; make it anew",
+            )
         if slots:
             return Fault(
                 slots[0],
@@ -49,6 +57,14 @@ def find_fault(theory: Theory, names: Iterable[str]) -> Fault | None:
                 f"{DESCENT}",
             )
     return None
+
+
+def _reloaded(old: Any, theory: Theory, slot: str) -> str:
+    """Return the module of a function that is defined there again under its name, or ""."""
+    names = [[getattr(f, n, n) for n in _NAMES] for f in (old, getattr(theory, slot))]
+    (home, name), other = names
+    again = names[0] == other and "<" not in name and home != "__main__"
+    return str(home) if again else ""
 
 
 def _drawn(theory: Theory, algorithm: Algorithm) -> list[str]:

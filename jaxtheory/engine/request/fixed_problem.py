@@ -10,7 +10,7 @@ import numpy as np
 
 from jaxtheory.core.arrays import host, is_key
 from jaxtheory.core.config import Config, Size, canonical, fields, leaf_names
-from jaxtheory.core.errors import InputError
+from jaxtheory.core.errors import InputError, require_present
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.request.axes import Points
 from jaxtheory.engine.request.dependence import others
@@ -45,7 +45,9 @@ def with_problem(theory: Theory, points: Points, problem: Any) -> Theory:
     float_dtype = jnp.result_type(float)
     config = canonical(points.point(0).config, float_dtype)
     want = _shapes(theory, config)
-    if type(problem) is not type(jax.eval_shape(theory.problem, jax.random.key(0), config)):
+    kind = type(jax.eval_shape(theory.problem, jax.random.key(0), config))
+    require_present("problem", type(problem), kind)
+    if type(problem) is not kind:
         raise InputError(
             f"problem is a {type(problem).__name__}; pass the result of {theory.name}.given(...) "
             f"or {theory.name}.problem(key, config)"

@@ -1,7 +1,6 @@
 """The request of a sweep: all that determines its numbers, checked once by `read`."""
 
 import itertools
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -14,7 +13,7 @@ from jaxtheory.core.check_theory import check_theory
 from jaxtheory.core.code_hash import code_hash
 from jaxtheory.core.config import Config, canonical, fields
 from jaxtheory.core.decimals import python_value
-from jaxtheory.core.errors import InputError, brief, checks_arguments, suggest
+from jaxtheory.core.errors import InputError, brief, checks_arguments, require_present, suggest
 from jaxtheory.core.resolve import theory_of
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.request.axes import Axis, Points, check_points, read_axes
@@ -217,18 +216,10 @@ def _check_type(theory: Theory, config: Config) -> None:
     kind, expected = type(config), theory.Config
     if kind is expected:
         return
-    home, name = kind.__module__, kind.__qualname__
-    if (home, name) == (expected.__module__, expected.__qualname__):
-        again = f"{name} was defined again" if home == "__main__" else f"{home} was loaded again"
-        present: Any = sys.modules.get(home)
-        for part in name.split("."):
-            present = getattr(present, part, None)
-        old, remedy = "config", f"make it anew, as a {name} of the present {home}"
-        if present is kind:
-            old, remedy = "theory", f"make it anew, or take it from the present {home}"
-        raise InputError(f"{again}, and the {old} is of the earlier one; {remedy}")
+    require_present("config", kind, expected)
     raise InputError(
-        f"config is a {kind.__name__} of {home}; pass a {expected.__qualname__} of {theory.name}"
+        f"config is a {kind.__name__} of {kind.__module__}; pass a {expected.__qualname__} of "
+        f"{theory.name}"
     )
 
 

@@ -5,6 +5,7 @@ import importlib
 import jax
 import numpy as np
 import pytest
+from helpers.spoilt import SOURCE
 from helpers.worked_example import THEORY, Config
 
 import jaxtheory
@@ -142,6 +143,29 @@ def test_a_config_or_a_theory_from_before_a_module_was_loaded_again(tmp_path, mo
     assert str(error.value).startswith(again.format("theory"))
     with pytest.raises(InputError, match="config is a Config of jaxtheory"):
         jaxtheory.simulate(theory, SMALL, KEY, 1)
+
+
+def test_what_else_is_of_an_earlier_module_is_named(tmp_path, monkeypatch):
+    text = SOURCE.replace('name="template"', 'name="mine_twice"')
+    (tmp_path / "mine_twice.py").write_text(text, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    module = importlib.import_module("mine_twice")
+    old, config = module.THEORY, module.Settings(dimension=2, batch_size=2)
+    run = jaxtheory.simulate(old, config, KEY, 1)
+    importlib.reload(module)
+    new, config = module.THEORY, module.Settings(dimension=2, batch_size=2)
+    for name, theory, more in (
+        ("problem", new, {"problem": run.problem}),
+        ("start", new, {"start": run}),
+        ("start", new, {"start": run.params}),
+        ("config of the run to resume", new, {"resume": run, "steps": 2}),
+        ("config in examples", new._replace(examples=old.examples), {}),
+        ("algorithm 'sgd'", new._replace(algorithms=old.algorithms), {}),
+    ):
+        with pytest.raises(InputError) as error:
+            jaxtheory.simulate(theory, config, KEY, **{"steps": 1} | more)
+        said = f"mine_twice was loaded again, and the {name} is of the earlier one; make it anew"
+        assert said in str(error.value) and "\n" not in str(error.value)
 
 
 class Mute:
