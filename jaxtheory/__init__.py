@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from jaxtheory import theories as theories
     from jaxtheory.claims import catalog
     from jaxtheory.claims.claim import Claim as Claim
+    from jaxtheory.claims.collapse import collapse as collapse
     from jaxtheory.claims.figure import Figure as Figure
-    from jaxtheory.claims.power_law import collapse as collapse
     from jaxtheory.claims.power_law import exponent as exponent
     from jaxtheory.claims.verdict import Verdict as Verdict
     from jaxtheory.claims.verdict import verdict as verdict
@@ -82,7 +82,8 @@ _PUBLIC = {
     "Claim": "claims.claim",
     "Figure": "claims.figure",
     **dict.fromkeys(("Verdict", "verdict"), "claims.verdict"),
-    **dict.fromkeys(("collapse", "exponent"), "claims.power_law"),
+    "collapse": "claims.collapse",
+    "exponent": "claims.power_law",
     **dict.fromkeys(("Run", "simulate"), "engine.simulate"),
     **dict.fromkeys(("Comparison", "compare_gradients"), "verification.gradients"),
     "explore": "reports.explorer.explore",

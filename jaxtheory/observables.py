@@ -27,7 +27,7 @@ from jaxtheory.core.extended import WEIGHTS, named_weights
 from jaxtheory.core.resolve import theory_of
 from jaxtheory.core.theory import Theory
 from jaxtheory.ops import draws
-from jaxtheory.ops.linalg import quotient
+from jaxtheory.ops.linalg import eigh, quotient, unit
 
 BY_NAME = ("attention", "norm", "norms", "gradient_norm", "sharpness", "distance_from_start")
 _BATCH = 3  # the stream of a run key from which batches of observables are drawn
@@ -379,49 +379,64 @@ class _Sharpness:
         flat, unravel = ravel_pytree(params)
         slope = jax.grad(lambda x: self.loss(unravel(x), batch, problem, config))
         product = lambda v: jax.jvp(slope, (flat,), (v,))[1]
-        # a fixed vector, multiplied once so that entries which only padding adds are zero
-        start = product(jnp.cos(1.0 + jnp.arange(flat.size, dtype=flat.dtype) ** 2))
-        first, v = self._power(product, start, jnp.asarray(True))
-        size = jnp.abs(first)
-        # if the eigenvalue of largest absolute value is negative: the largest of H + |mu| I
-        second, _ = self._power(lambda v: product(v) + size * v, start + v, first < 0)
-        return jnp.where(first < 0, second - size, first)
+        basis, matrix = _restricted(product, flat, min(self.iterations, flat.size))
+        values, vectors = eigh(matrix)
+        v = vectors[:, -1] @ basis
+        error = jnp.sqrt(_squares(product(v) - values[-1] * v))
+        shown = error <= self.tolerance * jnp.max(jnp.abs(values))  # False for NaN
+        return jnp.where(shown, values[-1], jnp.nan)
 
-    def _power(self, product: Callable, start: Array, needed: Array) -> tuple[Array, Array]:
-        """Rayleigh quotient and unit vector of a power iteration with a symmetric matrix."""
 
-        def step(at: tuple[Array, Array, Array, Array]) -> tuple[Array, Array, Array, Array]:
-            t, _, value, v = at
-            w = product(v)
-            return t + 1, value, jnp.sum(v * w), _unit(w)
+def _restricted(
+    product: Callable, like: Float[Array, " n"], size: int
+) -> tuple[Float[Array, "size n"], Float[Array, "size size"]]:
+    """Orthonormal rows V of a Krylov space of a symmetric matrix H, and V H V^T (Lanczos)."""
+    places = jnp.arange(like.size, dtype=like.dtype)
+    other = lambda k: jnp.cos(1.0 + (places + k) ** 2)  # fixed directions without a pattern
 
-        def goes_on(at: tuple[Array, Array, Array, Array]) -> Array:
-            t, before, value, _ = at
-            moved = jnp.abs(value - before) > self.tolerance * jnp.abs(value)
-            return needed & (t < self.iterations) & ((t < 2) | moved)
+    def step(k: Array, at: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        V, products, w = at
+        v = _beside(V, w)
+        # a space that H maps into itself goes on with another direction
+        v = jnp.where(jnp.any(v), v, _beside(V, other(k)))
+        V = V.at[k].set(v)
+        w = product(v)
+        return V, products.at[k].set(V @ w), w
 
-        zero = jnp.zeros((), start.dtype)
-        _, _, value, v = jax.lax.while_loop(
-            goes_on, step, (jnp.zeros((), int), zero, zero, _unit(start))
-        )
-        return value, v
+    zeros = jnp.zeros((size, like.size), like.dtype)
+    start = zeros, jnp.zeros((size, size), like.dtype), other(0)
+    V, products, _ = jax.lax.fori_loop(0, size, step, start)
+    return V, products + jnp.tril(products, -1).T
+
+
+def _beside(V: Float[Array, "size n"], w: Float[Array, " n"]) -> Float[Array, " n"]:
+    """Unit vector along what w has orthogonally to the rows of V; 0 if that is rounding."""
+    rest = w
+    for _ in range(2):  # the second time removes what rounding leaves
+        rest = rest - (V @ rest) @ V
+    size, whole = jnp.sqrt(_squares(rest)), jnp.sqrt(_squares(w))
+    return jnp.where(size > 100 * jnp.finfo(w.dtype).eps * whole, unit(rest), 0)
 
 
 def sharpness(
-    theory: Any, *, iterations: int = 100, tolerance: float = 1e-4
+    theory: Any, *, iterations: int = 30, tolerance: float = 1e-3
 ) -> Callable[..., Array]:
     """Return the observable "largest eigenvalue of the Hessian of the loss", on a batch.
 
-    Power iteration on Hessian-vector products H v (forward over reverse differentiation) finds the
-    eigenvalue mu of largest absolute value. If it is negative, a second one on H + |mu| I finds the
-    largest. A product costs about four evaluations of the loss, so record it at few steps.
+    Lanczos with full reorthogonalization, on Hessian-vector products H v (forward over reverse
+    differentiation): mu is the largest eigenvalue of H in the space of a fixed vector and its
+    products, v its vector in it. The products go on to the last, whatever mu does: near a saddle,
+    where eigenvalues come in pairs +-s, an estimate can stand still far below s. A product costs
+    about four evaluations of the loss, so record it at few steps.
 
     Args:
         theory: A theory, its module or its name.
-        iterations: The largest number of products, in [1, inf).
-        tolerance: The iteration ends when the Rayleigh quotient changes by less than this share of
-            it, in (0, 1). The result is then not above the largest eigenvalue, and below it by
-            about tolerance / (1 - (lambda_2 / lambda_1)^2) of it.
+        iterations: The number of products, in [1, inf), or the number of parameters if that is
+            less, which makes the result exact. As many vectors of the size of the parameters are
+            held in memory.
+        tolerance: The result is NaN where |H v - mu v| > tolerance |H|, with |H| estimated by the
+            largest |eigenvalue| in the space, in (0, 1). Else H has an eigenvalue within
+            tolerance |H| of the result.
 
     Returns:
         An observable; see `on_batch` for the batch. Gradient descent with step size eta on a fixed
@@ -501,11 +516,6 @@ def by_name(name: str, theory: Theory, algorithm: str | None) -> Callable[..., A
         return made[name](theory)
     plain: Callable[..., Array] = {"attention": attention, "norm": norm, "norms": norms}[name]
     return plain
-
-
-def _unit(v: Float[Array, " n"]) -> Float[Array, " n"]:
-    """v / |v|, or 0."""
-    return quotient(v, jnp.broadcast_to(jnp.sqrt(jnp.sum(v**2)), v.shape))
 
 
 def _squares(tree: Any) -> Float[Array, ""]:

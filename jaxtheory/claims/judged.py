@@ -10,7 +10,7 @@ import xarray as xr
 
 from jaxtheory.claims.claim import Claim
 from jaxtheory.claims.interval import ERROR, NOTHING
-from jaxtheory.claims.power_law import pseudo_values
+from jaxtheory.claims.jackknife import pseudo_values
 from jaxtheory.claims.verdict import Verdict, decide, named
 from jaxtheory.core.errors import InputError, line, place
 from jaxtheory.engine.results.labeled import takes_labeled

@@ -1,37 +1,20 @@
-"""Power laws of measured values: exponents, whether they are straight, and collapsing curves, each
-with a 99 % confidence interval over seeds.
-
-An interval comes from the jackknife: the number is computed again without each seed, and the
-pseudo-values n whole - (n - 1) (without seed i) are treated as runs (`claims.interval.of_mean`, a
-Student's t that a bootstrap-t stretches).
+"""Power laws of measured values: exponents with 99 % confidence intervals over seeds, and whether
+they are straight.
 """
 
-from collections.abc import Callable, Hashable
+import math
 from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
 
-from jaxtheory.claims import interval
-from jaxtheory.core.errors import InputError, suggest
+from jaxtheory.claims.axes import coordinate, require_one
+from jaxtheory.claims.interval import ERROR
+from jaxtheory.claims.jackknife import ROUNDING, ends, is_noise, logarithms
+from jaxtheory.core.errors import InputError
 from jaxtheory.engine.results.labeled import takes_labeled
 
-_DEGREE = 4  # of the polynomial that a collapsed curve is compared with
-_GRID, _ROUNDS = 41, 6  # candidates for the exponent of x, refined so often around the best
-
-
-def pseudo_values(
-    measure: Callable[[list[int]], np.ndarray], n: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return measure(all seeds) and the pseudo-values of the jackknife with a leading axis of n.
-
-    They are shifted so that their mean is the number measured on all seeds.
-    """
-    everything = list(range(n))
-    whole = np.asarray(measure(everything), float)
-    without = [measure([j for j in everything if j != i]) for i in everything] if n > 1 else [whole]
-    each = np.asarray(without, float)
-    return whole, whole + (n - 1) * (each.mean(0) - each)
+_DIGITS = 5  # of an exponent in a label, at most
 
 
 @takes_labeled
@@ -40,9 +23,9 @@ def exponent(
 ) -> xr.Dataset:
     """Return the exponent a of values ~ c x^a with its interval, and whether the law is straight.
 
-    a is the least-squares slope of log(mean of values over "seed") in log(x). The law is straight
-    if the interval of its curvature contains 0. The curvature is the change of the local slope from
-    the first to the last x, on the least-squares parabola.
+    a is the least-squares slope of log(mean of values over "seed") in log(x). The curvature is the
+    change of the local slope from the first to the last x, on the least-squares parabola. If the
+    law is not straight, there is no exponent, and a is its mean slope.
 
     Args:
         values: positive numbers with the dimension `over`, and with "seed" for intervals.
@@ -52,7 +35,15 @@ def exponent(
     Returns:
         A dataset without `over` and "seed": `exponent` with `low` and `high`, `curvature` with
         `curvature_low` and `curvature_high`, `straight`, and `local`, the slopes between successive
-        x, along `over` (at the geometric mean of the two). The ends are NaN without seeds.
+        x, along `over` (at the geometric mean of the two). The ends are infinite for a single seed.
+        Where a mean over seeds is not positive, all are NaN.
+
+        `straight` is False if the curvature is not 0, or the distances from the line are more than
+        noise over the seeds, which is said of 1 % of straight laws. It is True if neither is so and
+        the curvature is at most half of the exponent, or 0.1, throughout its interval, and None if
+        the seeds do not tell.
+
+        The attribute "note" says in a sentence what is missing, and why.
 
     Raises:
         InputError: `over` is not a dimension with numbers, or fewer than three positive x remain.
@@ -65,10 +56,10 @@ def exponent(
         >>> noise = np.random.default_rng(0).normal(1, 0.01, (8, 4))
         >>> loss = xr.DataArray(3 * t**-0.5 * noise, {"step": t}, ("seed", "step"))
         >>> law = jaxtheory.exponent(loss, "step")
-        >>> round(float(law.exponent), 2), bool(law.low < -0.5 < law.high), bool(law.straight)
+        >>> round(float(law.exponent), 2), bool(law.low < -0.5 < law.high), law.straight.item()
         (-0.5, True, True)
     """
-    x = _coordinate(values, over)
+    x = coordinate(values, over)
     inside = x > 0
     if between is not None:
         inside &= (x >= between[0]) & (x <= between[1])
@@ -81,34 +72,55 @@ def exponent(
     others = [dim for dim in values.dims if dim not in (over, "seed")]
     seeded = "seed" in values.dims
     table = (values if seeded else values.expand_dims("seed")).transpose("seed", *others, over)
-    runs = table.values.astype(float)
-
-    def law(seeds: list[int]) -> np.ndarray:
-        """Exponent and curvature, along a leading axis."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            y = np.log(_mean(runs[seeds]))
-        centered = u - u.mean()
-        slope = (y * centered).sum(-1) / (centered**2).sum()
-        flat = y.reshape(-1, len(u)).T
-        finite = np.isfinite(flat).all(0)
-        bend = np.full(flat.shape[1], np.nan)
-        if finite.any():
-            bend[finite] = 2 * np.polyfit(u, flat[:, finite], 2)[0] * (u[-1] - u[0])
-        return np.stack([slope, bend.reshape(slope.shape)])
-
-    whole, pseudo = pseudo_values(law, len(runs))
-    low, high = _ends(pseudo)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        local = np.diff(np.log(_mean(runs)), axis=-1) / np.diff(u)
-    middle = np.exp((u[1:] + u[:-1]) / 2)
-    names = ("exponent", "curvature")
-    found: dict[str, tuple] = {name: (others, whole[i]) for i, name in enumerate(names)}
-    for prefix, i in (("", 0), ("curvature_", 1)):
-        found |= {f"{prefix}low": (others, low[i]), f"{prefix}high": (others, high[i])}
-    found["straight"] = (others, (low[1] <= 0) & (high[1] >= 0))
-    found["local"] = ([*others, over], local)
+    whole, runs = logarithms(table.values.astype(float))
+    # orthonormal polynomials of log(x): the line, and the part of the parabola beside it
+    centered = u - u.mean()
+    basis = np.linalg.qr(np.vander(centered, 3, increasing=True))[0].T
+    line, bow = basis[1] / (basis[1] @ centered), basis[2] / (basis[2] @ centered**2)
+    weights = np.stack([line, 2 * np.ptp(u) * bow])  # of the exponent and of the curvature
+    measured = np.moveaxis(runs @ weights.T, -1, 1)  # (run, number, ...)
+    rest = runs - runs @ basis[:2].T @ basis[:2]
+    a, curvature = np.moveaxis(whole @ weights.T, -1, 0)
+    low, high = ends(measured)
+    bound = np.maximum(abs(a) / 2, 0.1)
+    straight = np.full(a.shape, None)
+    for at in np.ndindex(a.shape):
+        straight[at] = _straight(measured[:, 1][:, *at], rest[:, *at], bound[at])
+    names = {"exponent": a, "curvature": curvature, "straight": straight}
+    names |= {"low": low[0], "high": high[0], "curvature_low": low[1], "curvature_high": high[1]}
+    found: dict[str, tuple] = {name: (others, array) for name, array in names.items()}
+    found["local"] = ([*others, over], np.diff(whole) / np.diff(u))
     coords = {dim: values[dim] for dim in others if dim in values.coords}
-    return xr.Dataset(found, {**coords, over: middle})
+    coords |= {over: np.exp((u[1:] + u[:-1]) / 2)}
+    return xr.Dataset(found, coords, {"note": _note(whole, len(runs), over)})
+
+
+def _straight(curvature: np.ndarray, rest: np.ndarray, bound: float) -> bool | None:
+    """Whether a law is straight, from its curvature (run,) and its distances from the line
+    (run, x).
+
+    Both tests have half of the error.
+    """
+    (low,), (high,) = ends(curvature[:, None], ERROR / 2)
+    if is_noise(rest, error=ERROR / 2) is False or low > ROUNDING or high < -ROUNDING:
+        return False
+    return True if max(-low, high) <= bound else None
+
+
+def _note(whole: np.ndarray, n: int, over: str) -> str:
+    """A sentence on what is missing, "" if nothing is."""
+    lost = np.isnan(whole).any(-1)
+    said = []
+    if lost.any():
+        laws = f" for {int(lost.sum())} of {lost.size} laws" if lost.ndim else ""
+        places = int(np.isnan(whole).sum(-1).max())
+        said.append(
+            f"No exponent{laws}: the mean over seeds is not positive at {places} of "
+            f"{whole.shape[-1]} values of {over}."
+        )
+    if n < 2:
+        said.append("No interval: one seed only.")
+    return " ".join(said)
 
 
 class FittedLaw(NamedTuple):
@@ -118,13 +130,15 @@ class FittedLaw(NamedTuple):
         x: the x that took part; empty if they were fewer than three.
         y: the law at x.
         low, high: the range of the laws whose exponent is in the 99 % interval and that agree with
-            y at the geometric mean of x; NaN without seeds.
-        label: a text such as "exponent −0.49 [−0.51, −0.47]", or "no exponent".
+            y at the geometric mean of x; NaN without an interval.
+        label: a text such as "exponent −0.49 [−0.51, −0.47]", "exponent −0.49" without an interval,
+            "bent, mean slope −0.49" for a law that is not straight, or "no exponent".
+        straight: whether the law is straight, as in `jaxtheory.exponent`: True, False or None.
 
     Example:
         >>> from jaxtheory import claims
         >>> claims.FittedLaw._fields
-        ('x', 'y', 'low', 'high', 'label')
+        ('x', 'y', 'low', 'high', 'label', 'straight')
     """
 
     x: np.ndarray
@@ -132,6 +146,7 @@ class FittedLaw(NamedTuple):
     low: np.ndarray
     high: np.ndarray
     label: str
+    straight: bool | None = None
 
 
 def fitted_law(values: xr.DataArray, over: str) -> FittedLaw:
@@ -143,7 +158,8 @@ def fitted_law(values: xr.DataArray, over: str) -> FittedLaw:
         over: the dimension whose coordinate is x.
 
     Returns:
-        The law with its interval and its label.
+        The law with its interval and its label. There is no interval for a single seed, for seeds
+        that do not differ, and for a law that is not straight.
 
     Raises:
         InputError: `over` is not a dimension with numbers, or another dimension has several values.
@@ -153,13 +169,13 @@ def fitted_law(values: xr.DataArray, over: str) -> FittedLaw:
         >>> import xarray as xr
         >>> from jaxtheory import claims
         >>> n = np.array([10.0, 100.0, 1000.0])
-        >>> values = xr.DataArray([n**-0.5, 2 * n**-0.5], {"n": n}, ("seed", "n"))
-        >>> claims.fitted_law(values, "n").label
-        'exponent −0.500 [−0.500, −0.500]'
+        >>> runs = n**-0.5 * np.random.default_rng(0).lognormal(0, 0.02, (8, 3))
+        >>> claims.fitted_law(xr.DataArray(runs, {"n": n}, ("seed", "n")), "n").label
+        'exponent −0.50 [−0.51, −0.48]'
     """
-    x = _coordinate(values, over)
+    x = coordinate(values, over)
     others = [dim for dim in values.dims if dim not in ("seed", over)]
-    _require_one([dim for dim in others if values.sizes[dim] != 1], "values")
+    require_one([dim for dim in others if values.sizes[dim] != 1], "values")
     table = values.squeeze(others, drop=True).astype(float)
     mean = table.mean("seed") if "seed" in table.dims else table
     at = np.flatnonzero((mean.values > 0) & (x > 0))
@@ -168,135 +184,20 @@ def fitted_law(values: xr.DataArray, over: str) -> FittedLaw:
         return FittedLaw(none, none, none, none, "no exponent")
     law = exponent(table.isel({over: at}), over)
     a, low, high = (float(law[name]) for name in ("exponent", "low", "high"))
-    digits = 3 if np.isfinite(low) and high - low < 0.01 else 2
-    number = lambda x: f"{x:.{digits}f}".replace("-", "−")
-    label = f"exponent {number(a)}"
-    if np.isfinite(low):
-        label += f" [{number(low)}, {number(high)}]"
+    straight = law.straight.item()
+    if straight is False or not 10.0**-_DIGITS <= high - low < np.inf:
+        low = high = np.nan
     x = x[at]
     u, middle = np.log(x) - np.log(x).mean(), np.log(mean.values[at]).mean()
-    ends = np.exp(middle + np.outer([low, high], u))
-    return FittedLaw(x, np.exp(middle + a * u), ends.min(0), ends.max(0), label)
+    sides = np.exp(middle + np.outer([low, high], u))
+    label = _label(a, low, high, straight)
+    return FittedLaw(x, np.exp(middle + a * u), sides.min(0), sides.max(0), label, straight)
 
 
-@takes_labeled
-def collapse(values: xr.Dataset, x: str, y: str, over: str) -> xr.Dataset:
-    """Return the exponents (a, b) under which curves y(x) of several k collapse onto one:
-    y k^-b as a function of x k^-a, where k is the coordinate of `over`.
-
-    They minimize the squares of log(y k^-b) - q(log(x k^-a)) over a, b and a polynomial q of degree
-    4. For a given a this is linear in b and q; a is searched on a grid that is refined around its
-    best value.
-
-    Args:
-        values: a dataset with the variable `y`, of positive numbers, with the dimensions `x`,
-            `over` and "seed" (for intervals) and no other.
-        x: the dimension of the curves, such as "step"; values that are not positive are left out.
-        y: the variable.
-        over: the dimension along which the curves differ, with positive coordinates.
-
-    Returns:
-        A dataset with `x_exponent` (a) and `y_exponent` (b), each with `_low` and `_high`, the ends
-        of its 99 % interval (NaN without seeds), and `residual`, the root mean square of what
-        remains, in natural logarithms.
-
-    Raises:
-        InputError: a name is not in the dataset, or there are fewer than two curves.
-
-    Example:
-        >>> import numpy as np
-        >>> import xarray as xr
-        >>> import jaxtheory
-        >>> t, k = np.geomspace(1, 1000, 30), np.array([2.0, 4.0, 8.0])
-        >>> loss = k[:, None] ** 0.5 / (1 + t / k[:, None] ** 2)
-        >>> data = xr.Dataset({"loss": (("K", "step"), loss)}, {"K": k, "step": t})
-        >>> found = jaxtheory.collapse(data, "step", "loss", "K")
-        >>> round(float(found.x_exponent), 1), round(float(found.y_exponent), 1)
-        (2.0, 0.5)
-    """
-    if y not in values:
-        raise InputError(
-            f"y = {y!r}: not a variable of the dataset; {suggest(y, map(str, values.data_vars))}"
-        )
-    table = values[y]
-    along, sizes = _coordinate(table, x), _coordinate(table, over)
-    _require_one([dim for dim in table.dims if dim not in (x, over, "seed")], y)
-    if len(sizes) < 2:
-        raise InputError(f"over = {over!r}: one curve only; curves of two or more values collapse")
-    runs = (table if "seed" in table.dims else table.expand_dims("seed")).transpose("seed", over, x)
-    positive = along > 0
-    u, k = np.log(along[positive]), np.log(sizes)
-    numbers = runs.values.astype(float)[..., positive]
-
-    def found(seeds: list[int]) -> np.ndarray:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return _collapsed(u, k, np.log(_mean(numbers[seeds])))
-
-    whole, pseudo = pseudo_values(found, len(numbers))
-    low, high = _ends(pseudo[:, :2])
-    names = ("x_exponent", "y_exponent")
-    out = {name: whole[i] for i, name in enumerate(names)} | {"residual": whole[2]}
-    for i, name in enumerate(names):
-        out |= {f"{name}_low": low[i], f"{name}_high": high[i]}
-    return xr.Dataset(out)
-
-
-def _collapsed(u: np.ndarray, k: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """The exponents of x and y and the residual, of curves v (k, u) in logarithms."""
-    finite = np.isfinite(v)
-    places, sizes = (np.broadcast_to(w, v.shape)[finite] for w in (u[None, :], k[:, None]))
-    targets = v[finite]
-
-    def fitted(a: float) -> tuple[float, float]:
-        """The residual and the exponent of y at an exponent of x."""
-        at = places - a * sizes
-        at = (at - at.mean()) / max(np.ptp(at) / 2, 1e-12)
-        columns = np.column_stack([sizes, np.polynomial.chebyshev.chebvander(at, _DEGREE)])
-        solution, *_ = np.linalg.lstsq(columns, targets, rcond=None)
-        return float(np.sqrt(np.mean((columns @ solution - targets) ** 2))), float(solution[0])
-
-    reach = np.ptp(u) / np.ptp(k)  # beyond it the curves share no x
-    center, width = 0.0, reach
-    for _ in range(_ROUNDS):
-        grid = np.linspace(center - width, center + width, _GRID)
-        center = float(grid[np.argmin([fitted(a)[0] for a in grid])])
-        width *= 2 / (_GRID - 1)
-    residual, b = fitted(center)
-    return np.array([center, b, residual])
-
-
-def _coordinate(values: xr.DataArray, dim: str) -> np.ndarray:
-    """The coordinate of a dimension as numbers."""
-    if dim not in values.dims:
-        raise InputError(f"{dim!r} is not a dimension; {suggest(dim, map(str, values.dims))}")
-    try:
-        numbers: np.ndarray = values[dim].values.astype(float)
-    except ValueError:
-        raise InputError(f"{dim}: its coordinate must hold numbers, for the logarithm") from None
-    return numbers
-
-
-def _require_one(others: list[Hashable], name: str) -> None:
-    """Raise InputError if values have other dimensions than those that are fitted over."""
-    if others:
-        raise InputError(
-            f"{name}: has the dimensions {', '.join(map(str, others))} too; select one value"
-        )
-
-
-def _mean(runs: np.ndarray) -> np.ndarray:
-    """The mean over the seeds that are finite."""
-    finite = np.isfinite(runs)
-    mean: np.ndarray = np.where(finite, runs, 0).sum(0) / np.where(finite.any(0), finite.sum(0), 1)
-    return np.where(finite.any(0), mean, np.nan)
-
-
-def _ends(pseudo: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The ends of the intervals of numbers from their pseudo-values (seed, ...)."""
-    flat = pseudo.reshape(len(pseudo), -1)
-    if len(pseudo) < 2:
-        ends = np.full((flat.shape[1], 2), np.nan)
-    else:
-        ends = np.array([interval.of_mean(column) for column in flat.T])
-    low, high = ends.T.reshape(2, *pseudo.shape[1:])
-    return low, high
+def _label(a: float, low: float, high: float, straight: bool | None) -> str:
+    """The exponent as text, with enough digits to tell the ends of its interval apart."""
+    digits = 2 if np.isnan(low) else max(2, math.ceil(-math.log10(high - low)))
+    number = lambda x: f"{x:.{digits}f}".replace("-", "−")
+    if straight is False:
+        return f"bent, mean slope {number(a)}"
+    return f"exponent {number(a)}" + (f" [{number(low)}, {number(high)}]" if low < high else "")

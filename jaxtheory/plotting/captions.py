@@ -20,8 +20,8 @@ class Drawn(NamedTuple):
     """An artist of a drawing with its meaning.
 
     kind: mean, runs (a mean with its runs), run, shadow (of a band), theory, reference, cells,
-    bars, boundary, outline, edge, law, threshold, across bar (a threshold in a color bar), or open
-    (the marks of means that leave out runs).
+    bars, boundary, outline, edge, law, bent (a law through values that bend), threshold, across bar
+    (a threshold in a color bar), or open (the marks of means that leave out runs).
     low, high: the band; for cells the names of columns and rows; low of a threshold: its arrow.
     n: the least and the largest number of runs behind a mean, out of `seeds`.
     counts: the number of runs behind each point or cell.
@@ -121,6 +121,8 @@ def caption(figure: Any) -> str:
         intervals = any(np.isfinite(note.low).any() for note in of["law"])
         of_exponents = " with the 99 % intervals of their exponents" if intervals else ""
         sentences.append(f"Gray: fitted power laws{of_exponents}.")
+    if of["bent"]:
+        sentences.append("Dotted gray: the mean slope of values that follow no power law.")
     sentences += _limits(of["threshold"], of["across bar"])
     lost = {(note.label, note.lost, note.of) for note in of["mean"] + of["runs"] if note.lost}
     if lost:
@@ -131,7 +133,7 @@ def caption(figure: Any) -> str:
 
 _KINDS = (
     *("mean", "runs", "cells", "bars", "theory", "boundary", "outline", "reference"),
-    *("law", "threshold", "across bar"),
+    *("law", "bent", "threshold", "across bar"),
 )
 
 
@@ -232,8 +234,8 @@ def numbers(figure: Any) -> list[dict[str, Any]]:
     Returns:
         Rows with the keys panel (counted from 1), title, x_label, y_label, value_label (that of the
         color bar), kind, label, x, y, value, low, high and n. Titles and labels are in one line.
-        kind is line, theory, reference, law, threshold, run, point, bar, band or cell. For a cell
-        x and y are the names of its column and row, and value is its number.
+        kind is line, theory, reference, law, bent, threshold, run, point, bar, band or cell. For a
+        cell x and y are the names of its column and row, and value is its number.
 
     Example:
         >>> from jaxtheory import plot
@@ -282,7 +284,7 @@ def _named(artist: Any) -> str:
 def _line(ax: Any, line: Any, note: Drawn | None) -> list[dict[str, Any]]:
     """Return a row per point, or one row for a line across the panel."""
     kind = "line" if line.get_linestyle() != "None" else "point"
-    if note and note.kind in ("theory", "reference", "run", "law", "threshold"):
+    if note and note.kind in ("theory", "reference", "run", "law", "bent", "threshold"):
         kind = note.kind
     label = (note.label if note else "") or _named(line)
     in_x, in_y = line.get_transform().contains_branch_seperately(ax.transData)

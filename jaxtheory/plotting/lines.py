@@ -297,7 +297,8 @@ def bars(
 
 
 def law(ax: Axes, fitted: Any) -> str:
-    """Draw a fitted power law as a thin gray line over its range, with the band of its exponents.
+    """Draw a fitted power law as a thin gray line over its range, with the band of its exponents;
+    one through values that bend is dotted, and has no band.
 
     Args:
         ax: The panel to draw into.
@@ -311,16 +312,20 @@ def law(ax: Axes, fitted: Any) -> str:
         >>> import xarray as xr
         >>> from jaxtheory import claims, plot
         >>> n = np.array([10.0, 100.0, 1000.0])
-        >>> values = xr.DataArray([n**-0.5, 2 * n**-0.5], {"n": n}, ("seed", "n"))
+        >>> runs = n**-0.5 * np.random.default_rng(0).lognormal(0, 0.02, (8, 3))
+        >>> values = xr.DataArray(runs, {"n": n}, ("seed", "n"))
         >>> figure, axes = plot.panels()
         >>> label = plot.law(axes[0, 0], claims.fitted_law(values, "n"))
         >>> plot.series(axes[0, 0], values, "n", f"runs, {label}")
         >>> axes[0, 0].get_legend_handles_labels()[1]
-        ['runs, exponent −0.500 [−0.500, −0.500]']
+        ['runs, exponent −0.50 [−0.51, −0.48]']
     """
     if len(fitted.x):
-        (line,) = ax.plot(fitted.x, fitted.y, color=_GRAY, linewidth=0.7, zorder=1.9)
-        notes(ax).append(Drawn("law", fitted.label, line, low=fitted.low, high=fitted.high))
+        kind, dots = ("bent", ":") if fitted.straight is False else ("law", "-")
+        (line,) = ax.plot(
+            fitted.x, fitted.y, color=_GRAY, linestyle=dots, linewidth=0.7, zorder=1.9
+        )
+        notes(ax).append(Drawn(kind, fitted.label, line, low=fitted.low, high=fitted.high))
     if np.isfinite(fitted.low).any():
         style: Any = {"color": _GRAY, "alpha": 0.3, "linewidth": 0, "zorder": 1.8}
         band = ax.fill_between(fitted.x, fitted.low, fitted.high, **style)

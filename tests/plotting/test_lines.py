@@ -72,6 +72,17 @@ def test_a_fitted_law_is_drawn_with_the_band_of_its_exponent():
     assert plot.caption(figure) == "Gray: fitted power laws." and not ax.collections
 
 
+def test_a_bent_law_is_dotted_and_has_no_band():
+    n = np.array([1.0, 10.0, 100.0])
+    noise = np.random.default_rng(0).normal(1, 0.01, (8, 3))
+    figure, ((ax,),) = plot.panels()
+    label = plot.law(ax, claims.fitted_law(runs((n**-0.5 + 0.1) * noise, "n", n), "n"))
+    assert label.startswith("bent, mean slope −0.") and not ax.collections
+    assert [line.get_linestyle() for line in ax.lines] == [":"]
+    assert {row["kind"] for row in rows_of(figure, "bent")} == {"bent"}
+    assert plot.caption(figure) == "Dotted gray: the mean slope of values that follow no power law."
+
+
 def test_a_law_of_too_few_points_is_not_drawn():
     ax = plot.panels()[1][0, 0]
     fitted = claims.fitted_law(runs([[1.0, 2.0]] * 4, "n", [1.0, 2.0]), "n")
