@@ -107,3 +107,45 @@ def test_fitting_descends():
     ]
     start = float(masks._loss(masks._ones(layer), target, layer, x, 0.01, config))
     assert start > losses[0] > losses[1] > losses[2]
+
+
+FITS = {
+    "momentum": masks.Fit(steps=4, step_scale=0.02, momentum=0.5, clip=False),
+    "clipped": masks.Fit(steps=4, step_scale=0.02, momentum=0.5),
+    "batches and stops": masks.Fit(
+        steps=4, step_scale=0.01, momentum=0.0, clip=False, batch=2, stops=(0.25, 0.5, 1.0)
+    ),
+    "ratio-aware": masks.Fit(steps=3, step_scale=0.02, ratio_aware=True),
+}
+
+
+@pytest.mark.parametrize("options", FITS.values(), ids=FITS)
+def test_the_fit_is_that_of_a_plain_loop(options):
+    """V <- beta V + grad L, M <- M - (c / lambda) V, in NumPy with the gradient of autodiff."""
+    from jaxtheory.theories.attention_pruning.analyses.linear import Rule
+
+    config, layer, x, target, _ = setting(4, 2, 0.8)
+    key, lam = jax.random.key(7), 0.1
+    found = masks.fit_masks(key, target, layer, x, lam, Rule(0.5), options, config)
+    M = [np.ones(W.shape) for W in (layer.query, layer.key)]
+    V, seen = [np.zeros(W.shape) for W in M], []
+    gradient = jax.jit(lambda M, target, x: jax.grad(masks._loss)(M, target, layer, x, 0.0, config))
+    for t in range(options.steps):
+        drawn = np.arange(len(x))
+        if options.batch:
+            at = jax.random.fold_in(key, t)
+            drawn = np.asarray(jax.random.choice(at, len(x), (options.batch,), replace=False))
+        applied = M
+        if options.ratio_aware:  # the smaller half of each matrix is 0, the rest 1; ties by index
+            order = [np.argsort(W, axis=None, kind="stable").argsort() for W in M]
+            applied = [
+                (o >= W.size // 2).reshape(W.shape) * 1.0 for o, W in zip(order, M, strict=True)
+            ]
+        slope = gradient(masks.Masks(*applied), target[drawn], x[drawn])
+        V = [options.momentum * v + g + lam * W for v, g, W in zip(V, slope, M, strict=True)]
+        M = [W - options.step_scale / lam * v for W, v in zip(M, V, strict=True)]
+        M = [np.clip(W, 0, 1) if options.clip else W for W in M]
+        seen.append(M)
+    for i, share in enumerate(options.stops):
+        for got, want in zip(found, seen[round(share * options.steps) - 1], strict=True):
+            np.testing.assert_allclose(got[i], want, atol=1e-12)

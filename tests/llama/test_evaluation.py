@@ -148,3 +148,49 @@ def test_mistakes_get_one_line_and_leave_nothing(place, tmp_path, capsys, words,
     found = capsys.readouterr()
     assert message in found.err and found.err.count("\n") == 1 and not found.out
     assert not list(tmp_path.iterdir())
+
+
+def test_windows_calibrate_on_the_first_four_fifths_and_evaluate_on_the_rest():
+    numbers = np.arange(100)
+    found = text.windows(numbers, 50, 5, 2, 0)
+    np.testing.assert_array_equal(found.calibration - found.calibration[:, :1], [range(5)] * 50)
+    assert found.calibration.min() >= 0 and 70 < found.calibration.max() < 80
+    np.testing.assert_array_equal(found.heldout, [range(80, 85), range(95, 100)])
+    every = text.windows(numbers, 50, 5, 9, 0)
+    np.testing.assert_array_equal(every.heldout.ravel(), range(80, 100))
+    np.testing.assert_array_equal(every.calibration, found.calibration)
+    other = text.windows(numbers, 50, 5, 2, 1).calibration
+    assert (other != found.calibration).any()
+
+
+def test_folders_are_pruned_as_their_weights_and_windows_are(place, tmp_path, monkeypatch):
+    """The key, the windows and the folder of finished layers reach `prune`; perplexities of both
+    models are those on the held-out windows.
+    """
+    from jaxtheory.llama import pruning
+
+    given, prune = {}, pruning.prune
+    monkeypatch.setattr(pruning, "prune", lambda *a, **k: (given.update(k), prune(*a, **k))[1])
+    found = prune_checkpoint(
+        place / "dense",
+        tmp_path / "pruned",
+        place / "text.txt",
+        attention="magnitude",
+        window=WINDOW,
+        samples=3,
+        evaluate=2,
+        key=4,
+    )
+    assert given["key"] == 4 and given["keep"] == tmp_path / ".pruned-layers"
+    windows = text.windows(text.encode(TEXT, place / "dense"), 3, WINDOW, 2, 4)
+    weights, config = llama.load(place / "dense")
+    pruned, report = prune(
+        weights, windows.calibration, config, heldout=windows.heldout, attention="magnitude"
+    )
+    names = ("attention_error", "attention_error_heldout", "sparsity")
+    for name in names:
+        np.testing.assert_array_equal(found.report[name], report[name])
+    assert found.before == llama.perplexity(weights, windows.heldout, config)
+    assert found.after == llama.perplexity(pruned, windows.heldout, config)
+    assert found.before != found.after
+    jax.tree.map(np.testing.assert_array_equal, llama.load(tmp_path / "pruned")[0], pruned)

@@ -80,19 +80,28 @@ def test_patterns_keep_n_of_every_m_inputs(method):
             assert (kept == 1).all(), matrix
 
 
-def test_later_layers_see_what_earlier_ones_became():
-    """The second layer alone, on the stream behind the first pruned one, gives the same."""
-    weights, config = make()
-    text = tokens(config)
-    found, report = run(weights, text, config, attention="sparsegpt", mlp="wanda", ratio=0.5)
-    stream = model.block(found.layers[0], model.embed(weights, text), config)
-    plan = layers.LayerPlan("sparsegpt", "wanda")
-    second, _ = layers.prune_layer(
-        jax.random.key(0), weights.layers[1], stream, layers.Ratios(0.5, 0.5), plan, config
+def test_layers_are_pruned_one_by_one_behind_what_earlier_ones_became():
+    """Each with its own draws and window, and its errors on both texts, as if it were alone."""
+    weights, config = make(
+        model_type="qwen2", sliding_window=3, layer_types=("full_attention", "sliding_attention")
     )
-    chex.assert_trees_all_close(second, found.layers[1], rtol=1e-7, atol=1e-6)
-    error = layers.attention_error(weights.layers[1], second, stream, config)
-    assert float(error) == pytest.approx(float(report.attention_error[1]), rel=1e-4)
+    text, heldout = tokens(config), tokens(config, 2, seed=1)
+    gradient = FAST._replace(fit=llama.Fit(steps=4, batch=2))
+    methods = {"mlp": "wanda", "ratio": 0.5, "gradient": gradient}
+    found, report = llama.prune(weights, text, config, heldout=heldout, key=5, **methods)
+    plan, ratios = layers.LayerPlan(mlp="wanda", gradient=gradient), layers.Ratios(0.5, 0.5)
+    streams = [model.embed(weights, t) for t in (text, heldout)]
+    for i, layer in enumerate(weights.layers):
+        at, key = config.at(i), jax.random.fold_in(jax.random.key(5), i)
+        alone, choice = layers.prune_layer(key, layer, streams[0], ratios, plan, at)
+        chex.assert_trees_all_equal(alone, found.layers[i])
+        errors = [float(layers.attention_error(layer, alone, x, at)) for x in streams]
+        names = ("attention_error", "attention_error_heldout")
+        assert [float(report[name][i]) for name in names] == errors and errors[0] != errors[1]
+        assert float(report.regularization[i]) == float(choice.regularization)
+        streams = [model.block(alone, x, at) for x in streams]
+    other = llama.prune(weights, text, config, key=6, **methods)[0]
+    assert np.abs(np.asarray(other.layers[0].query - found.layers[0].query)).max() > 0
 
 
 def test_lambda_is_the_one_of_least_error():
@@ -140,6 +149,49 @@ def test_temperatures_lower_the_error_and_keep_the_zeros(method):
     found, after = run(weights, text, config, attention=method, ratio=0.75, temperature=True)
     assert zeros(found, "query") == zeros(plain, "query")
     assert float(after.attention_error[0]) <= float(before.attention_error[0]) * (1 + 1e-6)
+
+
+def test_the_temperature_of_a_head_is_the_best_of_all():
+    """Of 33 factors from 1/2 to 2, one per head, on the queries and on their biases."""
+    weights, config = make(layers=1, model_type="qwen2")
+    bias = jax.random.normal(jax.random.key(1), weights.layers[0].query_bias.shape, "float32")
+    weights = weights.replace(layers=(weights.layers[0].replace(query_bias=bias),))
+    text, methods = tokens(config), {"attention": "magnitude", "ratio": 0.75}
+    (plain,), (found,) = (
+        llama.prune(weights, text, config, temperature=scaled, **methods)[0].layers
+        for scaled in (False, True)
+    )
+    x = model.rms_norm(model.embed(weights, text), plain.input_norm, config)
+    target, errors = model.attention(weights.layers[0], x, config), []
+    factors = (2.0 ** (np.arange(-16, 17) / 16)).astype(np.float32)
+    scale = jax.jit(
+        lambda a: model.attention(
+            plain.replace(query=plain.query * a, query_bias=plain.query_bias * a), x, config
+        )
+    )
+    errors = [np.sum((scale(a) - target) ** 2, axis=(0, 3, 4)).ravel() for a in factors]
+    best = np.repeat(factors[np.argmin(errors, axis=0)], config.head_dim)
+    np.testing.assert_allclose(found.query, plain.query * best[None], rtol=1e-6)
+    np.testing.assert_allclose(found.query_bias, plain.query_bias * best, rtol=1e-6)
+    assert len({*best.tolist()}) > 1 and min(best) < 1
+
+
+@pytest.mark.slow
+def test_the_stop_is_chosen_on_the_sequences_that_are_not_fitted():
+    """After 2 of 6 steps the error is least on the last sequence, after 6 on the first three."""
+    weights, config = make(layers=1)
+    text, stops = tokens(config, seed=2), {1 / 3: 2, 1.0: 6}
+    setting = llama.Gradient((0.05,), selection=0.25, fit=llama.Fit(steps=6, stops=(*stops,)))
+    found, report = llama.prune(weights, text, config, gradient=setting)
+    x, alone = model.embed(weights, text), {}
+    for stop, steps in stops.items():
+        one = llama.Gradient((0.05,), fit=llama.Fit(steps=steps))
+        (layer,) = llama.prune(weights, text[:3], config, gradient=one)[0].layers
+        errors = [layers.attention_error(weights.layers[0], layer, y, config) for y in (x[3:], x)]
+        alone[stop] = (*map(float, errors), layer.query)
+    best, other = (min(alone, key=lambda stop: alone[stop][i]) for i in range(2))
+    assert float(report.stop[0]) == pytest.approx(best) and best != other
+    np.testing.assert_array_equal(found.layers[0].query, alone[best][2])
 
 
 def test_bfloat16_keeps_its_type_and_zeros():
@@ -244,24 +296,22 @@ def test_attributes_say_what_was_done(methods, shares):
 def test_windows_beyond_the_positions_of_the_model_are_a_warning():
     """Of a config that was read from a file; one that was made here has no such number."""
     weights, made = make(layers=1)
-    text = tokens(made, sequences=2)
+    text, short = tokens(made, sequences=2), tokens(made, sequences=2, length=8)
     read = dataclasses.replace(made, source='{"max_position_embeddings": 11}')
-    calls = [
-        lambda config: llama.perplexity(weights, text, config),
-        lambda config: llama.prune(weights, text, config, attention="magnitude"),
-        lambda config: llama.prune(
-            weights, text[:, :8], config, attention="magnitude", heldout=text
-        ),
-    ]
-    for call in calls:
-        with pytest.warns(UserWarning, match="windows of 12 tokens exceed .* = 11") as given:
-            call(read)
+    prune = lambda text, **more: llama.prune(weights, text, read, attention="magnitude", **more)
+    for call in (
+        lambda: llama.perplexity(weights, text, read),
+        lambda: prune(text),
+        lambda: prune(short, heldout=text),
+    ):
+        with pytest.warns(UserWarning, match=r"windows of 12 tokens exceed .* = 11: ") as given:
+            call()
         assert len(given) == 1
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            call(made)
-            call(dataclasses.replace(made, source='{"max_position_embeddings": 12}'))
-            call(dataclasses.replace(made, source='{"eos_token_id": 1}'))  # the default, 2048
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        prune(short)
+        for source in ("{}", '{"max_position_embeddings": 12}', '{"eos_token_id": 1}'):
+            llama.perplexity(weights, text, dataclasses.replace(made, source=source))
 
 
 def test_weights_that_are_not_finite_are_named():
