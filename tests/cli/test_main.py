@@ -336,7 +336,7 @@ def test_plan_counts_and_writes_nothing(here: Path, capsys: pytest.CaptureFixtur
 @pytest.mark.slow
 def test_verify_passes(capsys: pytest.CaptureFixture) -> None:
     assert main(["verify", REGRESSION]) == 0
-    assert "21 of 21 checks passed" in capsys.readouterr().out
+    assert "22 of 22 checks passed" in capsys.readouterr().out
 
 
 def test_verify_fails(here: Path, capsys: pytest.CaptureFixture) -> None:
@@ -347,7 +347,7 @@ def test_verify_fails(here: Path, capsys: pytest.CaptureFixture) -> None:
         .replace("/ (2 * config.batch_size.real)", "/ config.batch_size.real")
     )
     assert main(["verify", str(wrong)]) == 1
-    assert "19 of 21 checks passed" in capsys.readouterr().out
+    assert "20 of 22 checks passed" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,6 @@ def test_new_writes_a_theory_that_verifies_and_runs(
     assert main(["new", "my_theory"]) == 0
     assert "jaxtheory verify my_theory.py" in capsys.readouterr().out
     assert main(["verify", "my_theory.py", "--seeds", "2"]) == 0
-    assert "21 of 21 checks passed" in capsys.readouterr().out
+    assert "22 of 22 checks passed" in capsys.readouterr().out
     assert main(["run", "my_theory.py", "--quick", "--store", "out"]) == 0
     assert (here / "out" / "my_theory-quick.png").is_file()

@@ -15,6 +15,6 @@ def test_new_writes_a_network_that_verifies_and_runs(
     assert "jaxtheory verify my_network.py" in capsys.readouterr().out
     assert 'name="my_network"' in Path("my_network.py").read_text()
     assert main(["verify", "my_network.py", "--seeds", "2"]) == 0
-    assert "3 of 3 checks passed" in capsys.readouterr().out
+    assert "4 of 4 checks passed" in capsys.readouterr().out
     assert main(["run", "my_network.py", "--quick", "--store", "out"]) == 0
     assert (tmp_path / "out" / "my_network-quick.png").is_file()

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
+from helpers.some import some
 from helpers.worked_example import THEORY, Config, compilations, training_loops
 
 import jaxtheory
@@ -253,7 +254,7 @@ NOISE = {
 }
 
 
-@pytest.mark.parametrize("name", NOISE)
+@pytest.mark.parametrize("name", some(NOISE, "add_noise"))
 def test_noise_of_an_optimizer_is_that_of_the_run(name):
     theory = with_algorithm("noisy", NOISE[name])._replace(metrics=weights)
     config, key = Config(dimension=3, batch_size=2, noise=0.0), jaxtheory.run_key(0, 1)

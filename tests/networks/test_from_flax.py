@@ -393,6 +393,7 @@ class Sowing(nnx.Module):
         return self.head(x)
 
 
+@pytest.mark.slow
 def test_attention_of_saved_weights_is_that_of_the_run(tmp_path):
     module = lambda config, rngs: Sowing(config.num_states.cap, rngs)
     theory = from_flax("sowing", module, TASK, optimizer=plain, Config=Config, examples=(SIZES,))
@@ -438,6 +439,7 @@ def test_attention_of_a_network_without_maps_is_refused():
         )
 
 
+@pytest.mark.slow
 def test_attention_without_test_sequences_is_over_a_drawn_batch():
     bare = TASK._replace(
         problem=lambda key, config: TASK.problem(key, config)._replace(test=None),
@@ -456,6 +458,7 @@ def test_attention_without_test_sequences_is_over_a_drawn_batch():
     assert maps.shape == (1, 2, 5, 5)
 
 
+@pytest.mark.slow
 def test_meanings_of_metrics_reach_the_dataset():
     task = jaxtheory.tasks.random_walk
     theory = jaxtheory.networks.transformer(task)
@@ -477,6 +480,7 @@ class Normed(nn.Module):
         return nn.SpectralNorm(nn.Dense(6))(nn.Embed(6, 4)(tokens), update_stats=train)
 
 
+@pytest.mark.slow
 def test_slashes_in_names_of_variables_are_written_otherwise(tmp_path):
     theory = pooled("normed", lambda config: Normed(), examples=(SIZES,))
     where = {"store": tmp_path / "store", "save_params": True}
@@ -486,6 +490,7 @@ def test_slashes_in_names_of_variables_are_written_otherwise(tmp_path):
     assert "Dense_0/kernel/sigma" in params["batch_stats"]["SpectralNorm_0"]
 
 
+@pytest.mark.slow
 def test_an_optimizer_that_draws_has_noise_of_the_run():
     rules = {"noisy": lambda c: optax.noisy_sgd(c.rate, 0.3, 0.55, 0)}
     module = lambda config: nn.Embed(6, 6)
