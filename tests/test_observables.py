@@ -137,7 +137,7 @@ STARTS = {  # configs whose full Hessian is quick to compute
     ("name", "changes"), [(name, changes) for name, each in STARTS.items() for changes in each]
 )
 def test_sharpness_with_its_defaults_at_the_start_of_every_theory(name, changes, dtype):
-    theory = jaxtheory.theories.get(name).THEORY
+    theory = jaxtheory.theories.get(name)
     config = theory.Config(**changes)
     with jax.enable_x64(dtype == "float64"):
         compared = 0

@@ -15,7 +15,6 @@ from jaxtheory.core.theory import Theory
 from jaxtheory.engine.request.axes import Points
 from jaxtheory.engine.request.dependence import others
 from jaxtheory.engine.request.jaxprs import reads
-from jaxtheory.ops.draws import run_key
 
 
 class Given:
@@ -59,7 +58,6 @@ def with_problem(theory: Theory, points: Points, problem: Any) -> Theory:
         )
     for path, like in want.items():
         _check_fit(theory, config, path, np.shape(leaves[path]), like.shape)
-    _check_indices(theory, config, {path: leaves[path] for path in want})
     kinds = {path: like.dtype for path, like in want.items()}
 
     def cast(path: Any, leaf: Any) -> Any:
@@ -114,33 +112,6 @@ def _check_fit(theory: Theory, config: Config, path: str, got: tuple, want: tupl
     if shaped:
         hint = f": {', or '.join(dict.fromkeys(ways))}, or change the array" if ways else ""
         raise InputError(f"problem.{path} has shape {got}, but the config needs {want}{hint}")
-
-
-def _check_indices(theory: Theory, config: Config, problem: dict[str, Any]) -> None:
-    """Raise InputError for integers beyond the range in which the theory draws them.
-
-    That is the range [0, n) of a size n if the largest integer of a drawn problem is n - 1, and
-    grows with n.
-    """
-    largest = lambda x: int(np.max(x, initial=-1)) if np.asarray(x).dtype.kind in "iu" else -1
-    draw = lambda c: dict(_paths(jax.jit(theory.problem)(run_key(0, 0), c)))
-    drawn = functools.cache(lambda: draw(config))
-    for word, field in fields(type(config)).items():
-        if field.kind != "size":
-            continue
-        n = int(getattr(config, word).n)
-        beyond = [path for path, leaf in problem.items() if largest(leaf) >= n]
-        follows = [path for path in beyond if largest(drawn()[path]) == n - 1]
-        larger = [other for other in others(config, word) if int(getattr(other, word).n) == n + 1]
-        if not follows or not larger:
-            continue
-        grown = draw(larger[0])
-        for path in (path for path in follows if largest(grown[path]) == n):
-            most = largest(problem[path])
-            raise InputError(
-                f"problem.{path} has entries up to {most}, but {word} ({field.symbol}) = {n}: they "
-                f"must be in [0, {n}); set {word}={most + 1}, or change the array"
-            )
 
 
 def _words_of(points: Points) -> list[str]:

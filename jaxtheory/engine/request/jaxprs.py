@@ -12,7 +12,7 @@ then, so that duplicates in the body of a loop survive. Which equations are merg
 of a result.
 
 `reads`: the fields of a config on which the result of a function depends. `draws_numbers`: whether
-a function draws random numbers. `draws_the_same`: whether it draws the same ones in each run.
+a function draws random numbers.
 """
 
 import threading
@@ -26,7 +26,6 @@ from jax.extend.core import ClosedJaxpr, Literal, Primitive, Var, jaxpr_as_fun
 from jaxtheory.core.config import Config, Size, with_leaves
 
 _FACTORIZATIONS = frozenset(p for p in vars(jax.lax.linalg).values() if isinstance(p, Primitive))
-_DRAWING = ("random_bits", "threefry", "rng_bit_generator", "rng_uniform")
 alone = threading.Lock()  # held while a program that factorizes is running
 
 
@@ -52,25 +51,6 @@ def draws_numbers(jaxpr: Any) -> bool:
         or any(map(draws_numbers, called(eqn)))
         for eqn in jaxpr.eqns
     )
-
-
-def draws_the_same(jaxpr: Any, varying: Sequence[bool]) -> bool:
-    """Return True if a jaxpr, or one that it calls, draws numbers that no varying argument changes.
-
-    A program whose arguments are not those of its call is taken to have varying ones.
-    """
-    live = {v for v, varies in zip(jaxpr.invars, varying, strict=True) if varies}
-    for eqn in jaxpr.eqns:
-        varies = [not isinstance(v, Literal) and v in live for v in eqn.invars]
-        if eqn.primitive.name.startswith(_DRAWING) and not any(varies):
-            return True
-        for inner in called(eqn):
-            same = len(inner.invars) == len(varies)
-            if draws_the_same(inner, varies if same else [True] * len(inner.invars)):
-                return True
-        if any(varies):
-            live.update(eqn.outvars)
-    return False
 
 
 def reads(function: Callable, template: Config, names: Sequence[str], *args: Any) -> set[str]:

@@ -7,6 +7,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from jaxtheory.core import constant_draws
 from jaxtheory.core.config import Config, fields
 from jaxtheory.core.contract import same_structure
 from jaxtheory.core.errors import InputError, brief, require_arguments, suggest, tried
@@ -20,7 +21,7 @@ from jaxtheory.core.extended import (
 )
 from jaxtheory.core.labels import name_fault
 from jaxtheory.core.theory import Theory
-from jaxtheory.engine.request.jaxprs import draws_numbers, draws_the_same
+from jaxtheory.engine.request.jaxprs import draws_numbers
 
 _TAKEN = (
     "seed",
@@ -203,14 +204,15 @@ def require_own_draws(
     if (known := (code, algorithms, jax.tree.structure(config))) in _steady:
         return
     plain = without_additions(theory)
+    of_run = lambda tree: constant_draws.given(tree, constant_draws.OF_RUN)
     for name in algorithms:
-        shapes = parameter_shapes(plain, name, config)
+        arguments = [of_run(tree) for tree in (*parameter_shapes(plain, name, config), config)]
         for slot in ("metrics", "analyses"):
-            closed = jax.make_jaxpr(getattr(plain, slot))(*shapes, config)
-            if draws_the_same(closed.jaxpr, [True] * len(closed.jaxpr.invars)):
+            if constant_draws.follow(getattr(plain, slot), *arguments).draws:
                 raise InputError(
                     f"{theory.name}.{slot} draws random numbers from a key of its own, which are "
-                    "the same in every run and at every step; draw in `problem`"
+                    "the same in every run and at every step; draw in `problem`, or from "
+                    "jaxtheory.draws.fixed_key(0) what is meant to be equal"
                 )
     _steady.add(known)
 

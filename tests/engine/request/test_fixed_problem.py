@@ -75,15 +75,6 @@ def test_a_problem_of_another_theory_or_size_is_a_line():
         jaxtheory.simulate(theory, longer, KEY, steps=1, problem=problem)
 
 
-def test_states_beyond_the_number_of_states_are_a_line():
-    theory, config = get("random_walk"), get("random_walk").Config(**SMALL["random_walk"])
-    more = config.replace(num_states=Size(config.num_states.cap + 1))
-    problem = jax.jit(theory.problem)(KEY, more)
-    n = config.num_states.cap
-    with pytest.raises(jaxtheory.InputError, match=rf"entries up to {n}, .*set num_states={n + 1}"):
-        jaxtheory.sweep(theory, config, problem=problem, steps=1)
-
-
 class Shaped(Config):
     """A length that is a static field; that of the test samples is no field."""
 
