@@ -219,12 +219,13 @@ def _read(thing: Any, route: Route) -> tuple[str, list[Part]]:
 
 
 def _unchecked(thing: Any) -> Any:
-    """Return a function without the checks of its annotations, which change no number.
+    """Return a user's function without the checks of its annotations, which change no number.
 
     These are the wrappers of jaxtyping and of beartype, which differ between processes.
     """
     while isinstance(thing, types.FunctionType) and "__wrapped__" in vars(thing):
-        if _module(thing) != "jaxtyping._decorator" and "__beartype_wrapper" not in vars(thing):
+        checks = _module(thing) == "jaxtyping._decorator" or "__beartype_wrapper" in vars(thing)
+        if not checks or _address(thing) is not None:
             break
         thing = vars(thing)["__wrapped__"]
     return thing

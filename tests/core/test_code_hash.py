@@ -10,7 +10,7 @@ from helpers.worked_example import EXAMPLE, THEORY
 from jaxtyping import Array, Float, jaxtyped
 
 import jaxtheory
-from jaxtheory.core.code_hash import code_hash
+from jaxtheory.core.code_hash import code_hash, functions
 from jaxtheory.engine.request.request import read
 from jaxtheory.engine.results.identity import fingerprint, identity
 
@@ -69,6 +69,13 @@ def test_checks_of_annotations_do_not_count():
     assert code_hash(beartype(scaled)) == code_hash(scaled)
     scaled.__defaults__ = (3.0,)
     assert code_hash(checked) == code_hash(scaled) != code_hash(jax.jit(scaled))
+
+
+def test_a_checked_function_of_a_library_counts_by_its_name():
+    """As here, where annotations of jaxtheory.ops are executed, and in a process without that."""
+    from jaxtheory.ops import linalg
+
+    assert linalg.svd.__wrapped__ is not linalg.svd and len(functions((linalg.svd,))) == 0
 
 
 PLACED = """
