@@ -113,10 +113,10 @@ def run_figure(
     stores: tuple[Path, ...] = ()
     verdicts: list[Judged] = []
     grows = figure.experiment is not None or (store is not None and figure.verb is sweep)
-    asked: list[int] = []
+    needed: list[int] = []
     for look, new in enumerate(_batches(seeds, max_seeds), start=1):
-        asked = [*asked, *new] if grows else new
-        dataset, place = _part(figure, key, quick, asked, store, options)
+        needed = [*needed, *new] if grows else new
+        dataset, place = _part(figure, key, quick, needed, store, options)
         parts, stores = ([dataset] if grows else [*parts, dataset]), stores + place
         dataset = _joined(parts)
         later = judge(figure.claims, dataset, error=ERROR / 2**look)

@@ -166,29 +166,28 @@ def _gradient_row(theory: Theory, index: int, varied: Config) -> CheckRow:
 
 def _purity_rows(theory: Theory) -> list[CheckRow]:
     """Return a failed row for each value read beyond the config, or one row that passes."""
-    row = CheckRow(-1, purity.TITLE, "code, and two traces", "equal", 0.0, 0.0, True)
-    return [
-        row._replace(
-            check=f"{purity.TITLE}: {read.name}",
-            error=np.inf,
-            passed=False,
-            where=f"{', '.join(read.slots)}: {read.why}; {purity.HINT}",
-        )
+    faults = [
+        (read.name, f"{', '.join(read.slots)}: {read.why}; {purity.HINT}")
         for read in purity.find_hidden_reads(theory)
-    ] or [row]
+    ]
+    return _fault_rows(purity.TITLE, "code, and two traces", faults)
 
 
 def _key_rows(theory: Theory) -> list[CheckRow]:
     """Return a failed row for each draw that ignores the key of the run, or one that passes."""
-    row = CheckRow(-1, constant_keys.TITLE, "programs, and code", "equal", 0.0, 0.0, True)
-    return [
-        row._replace(
-            check=f"{constant_keys.TITLE}: {draw.slot}",
-            error=np.inf,
-            passed=False,
-            where=f"{draw.why}; its numbers are the same for all seeds; {constant_keys.HINT}",
-        )
+    faults = [
+        (draw.slot, f"{draw.why}; its numbers are the same for all seeds; {constant_keys.HINT}")
         for draw in constant_keys.find_constant_draws(theory)
+    ]
+    return _fault_rows(constant_keys.TITLE, "programs, and code", faults)
+
+
+def _fault_rows(title: str, source: str, faults: list[tuple[str, str]]) -> list[CheckRow]:
+    """Return a failed row for each fault, which is a name and a reason, or one row that passes."""
+    row = CheckRow(-1, title, source, "equal", 0.0, 0.0, True)
+    return [
+        row._replace(check=f"{title}: {name}", error=np.inf, passed=False, where=reason)
+        for name, reason in faults
     ] or [row]
 
 

@@ -125,7 +125,7 @@ def measure(name: str, platform: str) -> dict[str, Any]:
         bucket = plan.chunks[0].bucket
         algorithm = asked.theory.algorithms[bucket.algorithm]
         made = program.Program(asked.theory, algorithm, bucket.template, bucket.layout)
-        train = made.train(program.block_length(asked.schedule.records))
+        train = made.train(asked.schedule.records)
         metrics = made.evaluate("metrics")
         functions = precompile.Functions(
             made.draw(lanes(asked, plan.chunks[0]).apart),

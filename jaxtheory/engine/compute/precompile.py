@@ -11,15 +11,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from jaxtheory.engine.compute.program import (
-    Compiled,
-    PerRow,
-    PerRun,
-    Program,
-    Trained,
-    block_length,
-    run_keys,
-)
+from jaxtheory.engine.compute.program import Compiled, PerRow, PerRun, Program, Trained, run_keys
 from jaxtheory.engine.records import Lanes
 from jaxtheory.engine.request.request import Request
 from jaxtheory.engine.request.settings import flag, numerics, settings, under
@@ -57,7 +49,7 @@ def precompile(
     functions = Functions(
         program.draw(inputs.apart),
         program.begin(),
-        program.train(block_length(records)),
+        program.train(records),
         program.baselines(),
         evaluations,
         program.predict(tuple(records.tolist())) if curves else None,

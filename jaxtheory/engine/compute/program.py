@@ -233,12 +233,13 @@ class Program(NamedTuple):
         """Function (row, run, used) -> the state of every run before training."""
         return self.cached(self._begin, (self.algorithm.init,))
 
-    def train(self, length: int = 1) -> Compiled:
+    def train(self, records: np.ndarray) -> Compiled:
         """Function (row, run, trained, used, start, end) -> trained after steps start..end-1.
 
-        length: number of steps of an inner loop, see `block_length`.
+        records: the recorded steps, for which `block_length` chooses the length of an inner loop.
         """
-        return self.cached(self._train_block, (self.algorithm.step, self.sample), length)
+        slots = (self.algorithm.step, self.sample)
+        return self.cached(self._train_block, slots, block_length(records))
 
     def evaluate(self, slot: str, names: frozenset[str] | None = None) -> Compiled:
         """Function (row, run, state, used) -> metrics or analyses of every run and value.

@@ -15,15 +15,7 @@ from jaxtheory.core.contract import same_structure
 from jaxtheory.core.errors import InputError, require_present, tried
 from jaxtheory.core.theory import Algorithm
 from jaxtheory.engine.compute.precompile import precompile
-from jaxtheory.engine.compute.program import (
-    Compiled,
-    PerRow,
-    PerRun,
-    Program,
-    Trained,
-    block_length,
-    run_keys,
-)
+from jaxtheory.engine.compute.program import Compiled, PerRow, PerRun, Program, Trained, run_keys
 from jaxtheory.engine.records import NEVER, Chunk, Lanes, Outcome, Resumed, Run
 from jaxtheory.engine.request.request import Request, Schedule
 from jaxtheory.engine.request.values import stops
@@ -124,7 +116,7 @@ def _trained_lanes(
 
     recorded = _Recorded(request.schedule)
     done = (limit <= t) | (np.asarray(trained.diverged_at) != NEVER)
-    block, evaluate = program.train(block_length(records)), functools.cache(program.evaluate)
+    block, evaluate = program.train(records), functools.cache(program.evaluate)
     for k, end in enumerate(records.tolist()):
         if end < t:
             continue
