@@ -26,8 +26,8 @@ from jaxtheory.core.errors import InputError, suggest
 from jaxtheory.core.extended import WEIGHTS, named_weights
 from jaxtheory.core.resolve import theory_of
 from jaxtheory.core.theory import Theory
-from jaxtheory.ops import draws
-from jaxtheory.ops.linalg import eigh, quotient, unit
+from jaxtheory.ops import draws, lanczos
+from jaxtheory.ops.linalg import eigh, quotient
 
 BY_NAME = ("attention", "norm", "norms", "gradient_norm", "sharpness", "distance_from_start")
 _BATCH = 3  # the stream of a run key from which batches of observables are drawn
@@ -379,43 +379,12 @@ class _Sharpness:
         flat, unravel = ravel_pytree(params)
         slope = jax.grad(lambda x: self.loss(unravel(x), batch, problem, config))
         product = lambda v: jax.jvp(slope, (flat,), (v,))[1]
-        basis, matrix = _restricted(product, flat, min(self.iterations, flat.size))
+        basis, matrix = lanczos.restricted(product, flat, min(self.iterations, flat.size))
         values, vectors = eigh(matrix)
         v = vectors[:, -1] @ basis
         error = jnp.sqrt(_squares(product(v) - values[-1] * v))
         shown = error <= self.tolerance * jnp.max(jnp.abs(values))  # False for NaN
         return jnp.where(shown, values[-1], jnp.nan)
-
-
-def _restricted(
-    product: Callable, like: Float[Array, " n"], size: int
-) -> tuple[Float[Array, "size n"], Float[Array, "size size"]]:
-    """Orthonormal rows V of a Krylov space of a symmetric matrix H, and V H V^T (Lanczos)."""
-    places = jnp.arange(like.size, dtype=like.dtype)
-    other = lambda k: jnp.cos(1.0 + (places + k) ** 2)  # fixed directions without a pattern
-
-    def step(k: Array, at: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
-        V, products, w = at
-        v = _beside(V, w)
-        # a space that H maps into itself goes on with another direction
-        v = jnp.where(jnp.any(v), v, _beside(V, other(k)))
-        V = V.at[k].set(v)
-        w = product(v)
-        return V, products.at[k].set(V @ w), w
-
-    zeros = jnp.zeros((size, like.size), like.dtype)
-    start = zeros, jnp.zeros((size, size), like.dtype), other(0)
-    V, products, _ = jax.lax.fori_loop(0, size, step, start)
-    return V, products + jnp.tril(products, -1).T
-
-
-def _beside(V: Float[Array, "size n"], w: Float[Array, " n"]) -> Float[Array, " n"]:
-    """Unit vector along what w has orthogonally to the rows of V; 0 if that is rounding."""
-    rest = w
-    for _ in range(2):  # the second time removes what rounding leaves
-        rest = rest - (V @ rest) @ V
-    size, whole = jnp.sqrt(_squares(rest)), jnp.sqrt(_squares(w))
-    return jnp.where(size > 100 * jnp.finfo(w.dtype).eps * whole, unit(rest), 0)
 
 
 def sharpness(

@@ -1,6 +1,6 @@
 """Exponents under which the curves of several sizes collapse onto one, with 99 % intervals.
 
-There is no model of the common curve: each curve is compared with the others, interpolated at its
+The common curve has no parametric form: each curve is compared with the others, interpolated at its
 points.
 """
 
@@ -140,7 +140,7 @@ def collapse(values: xr.Dataset, x: str, y: str, over: str) -> xr.Dataset:
 
 
 def _fits(compared: _Compared) -> bool | None:
-    """Whether what remains is noise, or an error of interpolation."""
+    """Return True if the residuals are noise or an error of interpolation."""
     return is_noise(compared.rest, _slack(compared))
 
 
@@ -252,7 +252,7 @@ def _interpolated(curve: _Curve, at: np.ndarray) -> tuple[np.ndarray, np.ndarray
 
 
 def _unlike(compared: _Compared) -> float:
-    """What remains as a share of the variation of the curves; infinite for few points, and without
+    """Residual variation as a share of that of the curves; infinite for few points, and without
     variation.
     """
     few = compared.weight < max(3, _LEAST * len(compared.apart))

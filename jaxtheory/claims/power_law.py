@@ -110,17 +110,17 @@ def _straight(curvature: np.ndarray, rest: np.ndarray, bound: float) -> bool | N
 def _note(whole: np.ndarray, n: int, over: str) -> str:
     """A sentence on what is missing, "" if nothing is."""
     lost = np.isnan(whole).any(-1)
-    said = []
+    sentences = []
     if lost.any():
         laws = f" for {int(lost.sum())} of {lost.size} laws" if lost.ndim else ""
         places = int(np.isnan(whole).sum(-1).max())
-        said.append(
+        sentences.append(
             f"No exponent{laws}: the mean over seeds is not positive at {places} of "
             f"{whole.shape[-1]} values of {over}."
         )
     if n < 2:
-        said.append("No interval: one seed only.")
-    return " ".join(said)
+        sentences.append("No interval: one seed only.")
+    return " ".join(sentences)
 
 
 class FittedLaw(NamedTuple):

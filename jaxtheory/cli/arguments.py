@@ -31,9 +31,9 @@ def read_command(commands: Any, words: Sequence[str]) -> Any:
         raise InputError(f"jaxtheory: the command is missing; jaxtheory --help lists {listed}")
     if not name.startswith("-") and name not in types:
         raise InputError(f"jaxtheory: unknown command {name!r}; {suggest(name, types)}")
-    told = io.StringIO()
+    boxes = io.StringIO()
     try:
-        with contextlib.redirect_stderr(told):
+        with contextlib.redirect_stderr(boxes):
             return tyro.cli(
                 commands,
                 prog="jaxtheory",
@@ -43,12 +43,12 @@ def read_command(commands: Any, words: Sequence[str]) -> Any:
     except SystemExit as stop:
         if not stop.code:
             raise
-        asked = f"jaxtheory {name}" if name in types else "jaxtheory"
-        fault = _unknown_option(types, words) or f"{_first(told.getvalue())}; see {asked} --help"
-        raise InputError(f"{asked}: {fault}") from None
+        title = f"jaxtheory {name}" if name in types else "jaxtheory"
+        fault = _unknown_option(types, words) or f"{_first(boxes.getvalue())}; see {title} --help"
+        raise InputError(f"{title}: {fault}") from None
     finally:
         if sys.exc_info()[0] is None:
-            sys.stderr.write(told.getvalue())
+            sys.stderr.write(boxes.getvalue())
 
 
 def _types(commands: Any) -> dict[str, type]:
@@ -66,14 +66,14 @@ def _unknown_option(types: dict[str, type], words: Sequence[str]) -> str:
     """Return a line about the first option that a command does not have, or ""."""
     if words[0] not in types:
         return ""
-    known = _options(types[words[0]])
+    options = _options(types[words[0]])
     for word in words[1:]:
         option = word.partition("=")[0].replace("_", "-")
-        if not re.match("--?[a-zA-Z]", option) or option.replace("--no-", "--", 1) in known:
+        if not re.match("--?[a-zA-Z]", option) or option.replace("--no-", "--", 1) in options:
             continue
         others = [name for name, command in types.items() if option in _options(command)]
         listed = " and ".join(filter(None, [", ".join(others[:-1]), *others[-1:]]))
-        hint = f"it is an option of {listed}" if others else suggest(option, known)
+        hint = f"it is an option of {listed}" if others else suggest(option, options)
         return f"unknown option {option}; {hint}"
     return ""
 

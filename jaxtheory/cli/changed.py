@@ -154,8 +154,8 @@ def _draws_any(figure: "Figure", words: str) -> Any:
                     f"it in a copy: jaxtheory new NAME --from {figure.name}"
                 ) from error
             drawn = picture(data, metrics(data)[0])
-            told = f"Drawn with {words}, which the drawing of {figure.name} does not take"
-            plot.remark(drawn, f"{told}: this is its first metric.")
+            sentence = f"Drawn with {words}, which the drawing of {figure.name} does not take"
+            plot.remark(drawn, f"{sentence}: this is its first metric.")
         return drawn
 
     return draw

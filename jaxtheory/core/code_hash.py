@@ -13,17 +13,16 @@ whose contents cannot be read, or change with each use, is refused.
 
 import hashlib
 import importlib
-import os
 import sys
 import types
-from collections.abc import Iterator, Mapping
-from pathlib import Path, PurePath
+from collections.abc import Iterator
+from pathlib import PurePath
 from typing import Any
 
 import jax
 import numpy as np
 
-from jaxtheory.core import classes, contents, libraries, names, readers, source
+from jaxtheory.core import classes, contents, libraries, names, places, readers, source
 from jaxtheory.core.contents import array_hash as array_hash
 from jaxtheory.core.errors import InputError
 from jaxtheory.core.libraries import LIBRARIES as LIBRARIES
@@ -38,6 +37,7 @@ DECIDING = (
     "jaxtheory.core.from_optax",
     "jaxtheory.ops.draws",
     "jaxtheory.core.arrays",
+    "jaxtheory.ops.lanczos",
     "jaxtheory.ops.linalg",
     "jaxtheory.ops.positions",
     "jaxtheory.ops.fallback",
@@ -118,7 +118,7 @@ def _digest(root: Any, route: Route, sets: frozenset[int]) -> str:
             total.update(f"{_plain(thing)}\0".encode())
             continue
         if kind is str or (isinstance(thing, PurePath) and libraries.is_library(kind.__module__)):
-            total.update(f"{_placeless(thing, homes)}\0".encode(errors="surrogatepass"))
+            total.update(f"{places.placeless(thing, homes)}\0".encode(errors="surrogatepass"))
             continue
         if id(thing) in arrays:  # by contents, since it may be a copy in another process
             total.update(arrays[id(thing)][0].encode() + b"\0")
@@ -131,7 +131,7 @@ def _digest(root: Any, route: Route, sets: frozenset[int]) -> str:
                 continue
             seen[id(thing)] = len(seen), thing  # kept, so that no id is used twice
         if kind is types.FunctionType:
-            if home := _home(thing):
+            if home := places.home(thing):
                 homes[home] = None
             if not libraries.is_outside(_module(thing)):
                 spelled.append((source.of_function(thing.__code__, thing.__globals__), thing))
@@ -487,31 +487,3 @@ def _imported(entry: names.Import, scope: dict[str, Any]) -> types.ModuleType | 
     except Exception:  # the function may catch it
         return None
     return module if entry.names or entry.level else sys.modules.get(top, module)
-
-
-# Locations of files
-
-
-def _home(function: types.FunctionType) -> str | None:
-    """Return the folder from which the module of a function was imported."""
-    file, module = function.__globals__.get("__file__"), function.__module__
-    if not isinstance(file, str) or libraries.is_library(_module(function)):
-        return None
-    path = Path(file).absolute()
-    depth = str(module).count(".") + (path.name == "__init__.py")
-    return str(path.parents[min(depth, len(path.parents) - 1)])
-
-
-def _placeless(thing: str | PurePath, homes: Mapping[str, Any]) -> str:
-    """Return a text without the folder from which code was imported.
-
-    Of an absolute path elsewhere only the last part counts, because a location does not affect a
-    result.
-    """
-    text = str(thing)
-    for home in homes:
-        if text == home or text.startswith(home + os.sep):
-            return f"{type(thing).__name__} below {text[len(home) :]!r}"
-    if isinstance(thing, str):
-        return f"str {text!r}"
-    return f"path {thing.name if thing.is_absolute() else text!r}"

@@ -11,10 +11,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-_STEPS = (
-    1e-5,
-    1e-6,
-)  # a kink between the two points of one step is seldom between those of another
+# two, since a kink between the points of one step is rarely between those of the other
+_STEPS = (1e-5, 1e-6)
 _SCALE = 0.3  # of a second point, over that of N(0, 1)
 _TRUNCATION, _ROUNDING = 1e-6, 1e-8  # of the sum of |slope| over entries, and of |loss|
 

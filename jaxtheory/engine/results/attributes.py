@@ -84,11 +84,11 @@ def summarized(dataset: xr.Dataset, equal: Sequence[str] | None = None) -> xr.Da
     result = dataset.copy(deep=False)
     if equal is None:
         equal = [equal_line(*each) for each in equal_axes(dataset).items()] if swept else []
-    said = (
+    counts = (
         f"{points} point{'s' * (points != 1)}, {seeds} seed{'s' * (seeds != 1)}, {share} "
         f"{'diverged' if swept else 'without a boundary'}"
     )
-    text = f"{dataset.attrs.get('theory', 'sweep')}: {'; '.join([*equal, said])}"
+    text = f"{dataset.attrs.get('theory', 'sweep')}: {'; '.join([*equal, counts])}"
     result.attrs = {_SUMMARY: text, **{k: v for k, v in dataset.attrs.items() if k != _SUMMARY}}
     return result
 

@@ -250,6 +250,7 @@ OTHERS = {
     "jaxtheory.engine.planning.memory",
     "jaxtheory.core.names",
     "jaxtheory.core.labels",
+    "jaxtheory.core.places",
     "jaxtheory.core.plain",
     "jaxtheory.verification.normalizers",
     "jaxtheory.engine.results.packed",
