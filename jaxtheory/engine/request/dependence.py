@@ -48,7 +48,7 @@ def unread(
         algorithms: The algorithms to trace, each as a whole: its state, a step, the parameters.
         among: True for the slots that count, by name, as in "loss" or "algorithm sgd".
     """
-    at = canonical(config, jnp.result_type(float))
+    at = _arrays(config)
     slots = [slot for slot in _slots(theory, at, algorithms) if among(slot.name)]
     left = list(names)
     for slot in slots:
@@ -58,7 +58,7 @@ def unread(
 
     def changes(name: str, other: Config) -> bool:
         """True if labels, or a program with another size or static value, differ or fail."""
-        there = canonical(other, jnp.result_type(float))
+        there = _arrays(other)
         try:
             if among("coords") and str(theory.coords(config)) != str(theory.coords(other)):
                 return True
@@ -77,6 +77,12 @@ def unread(
         if (near[name] or name in leaf_names(at))
         and not any(changes(name, other) for other in near[name])
     ]
+
+
+def _arrays(config: Config) -> Config:
+    """Return a config whose numbers are arrays of JAX, as in a program."""
+    at: Config = jax.tree.map(jnp.asarray, canonical(config, jnp.result_type(float)))
+    return at
 
 
 def trains(slot: str) -> bool:

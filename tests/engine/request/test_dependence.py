@@ -6,17 +6,19 @@ import pytest
 from helpers.worked_example import THEORY, Config
 
 import jaxtheory
+from jaxtheory.core.config import fields
 from jaxtheory.engine.request.dependence import trains, unread
 from jaxtheory.engine.request.settings import numerics
+from jaxtheory.theories import get, names
 
 EXAMPLE = Config(dimension=3, batch_size=2)
 
 
-def idle(loss, names=("learning_rate", "noise"), among=lambda slot: slot == "loss"):
+def idle(loss, words=("learning_rate", "noise"), among=lambda slot: slot == "loss"):
     """The named fields that a loss of (params, config) does not read."""
     changed = THEORY._replace(loss=lambda params, batch, problem, config: loss(params, config))
     with numerics("float64"):
-        return unread(changed, EXAMPLE, names, ["sgd"], among)
+        return unread(changed, EXAMPLE, words, ["sgd"], among)
 
 
 @jax.jit
@@ -98,3 +100,13 @@ def test_an_algorithm_is_a_slot():
     with numerics("float64"):
         assert unread(THEORY, EXAMPLE, ["learning_rate"], ["sgd"], trains) == []
     assert unread(THEORY, EXAMPLE, ["learning_rate"], ["sgd"], lambda slot: slot == "init")
+
+
+@pytest.mark.parametrize("name", names())
+def test_slots_that_annotate_numbers_as_arrays_of_jax_are_traced(name):
+    theory = get(name)
+    config = theory.examples[0]
+    algorithm = next(iter(theory.algorithms))
+    with numerics("float64"):
+        traced = [word for word, field in fields(theory.Config).items() if field.kind == "traced"]
+        assert len(unread(theory, config, traced, [algorithm], trains)) < len(traced)
