@@ -171,7 +171,7 @@ def fitted_law(values: xr.DataArray, over: str) -> FittedLaw:
         >>> n = np.array([10.0, 100.0, 1000.0])
         >>> runs = n**-0.5 * np.random.default_rng(0).lognormal(0, 0.02, (8, 3))
         >>> claims.fitted_law(xr.DataArray(runs, {"n": n}, ("seed", "n")), "n").label
-        'exponent −0.50 [−0.51, −0.48]'
+        'exponent −0.50 [−0.51, −0.49]'
     """
     x = coordinate(values, over)
     others = [dim for dim in values.dims if dim not in ("seed", over)]

@@ -72,7 +72,7 @@ class Verdict(NamedTuple):
         [-0.373, 0.773]
         >>> open_one = jaxtheory.verdict(losses, at_most=0.25)
         >>> open_one.decision, open_one.seeds_needed
-        ('undecided', 31)
+        ('undecided', 32)
     """
 
     holds: bool | None

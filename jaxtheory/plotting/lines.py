@@ -318,7 +318,7 @@ def law(ax: Axes, fitted: Any) -> str:
         >>> label = plot.law(axes[0, 0], claims.fitted_law(values, "n"))
         >>> plot.series(axes[0, 0], values, "n", f"runs, {label}")
         >>> axes[0, 0].get_legend_handles_labels()[1]
-        ['runs, exponent −0.50 [−0.51, −0.48]']
+        ['runs, exponent −0.50 [−0.51, −0.49]']
     """
     if len(fitted.x):
         kind, dots = ("bent", ":") if fitted.straight is False else ("law", "-")

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.extend.core import Literal
 
-from jaxtheory.core.config import Config, Size, canonical, fields, leaf_names, with_leaves
+from jaxtheory.core.config import Config, Size, canonical, fields, leaf_names
 from jaxtheory.core.errors import InputError
 from jaxtheory.core.theory import Theory
 from jaxtheory.core.validation import validate
@@ -23,11 +23,11 @@ from jaxtheory.ops.draws import run_key
 
 
 class Slot(NamedTuple):
-    """A slot of a theory as a function of (config, *args), with the shapes of its arguments."""
+    """A slot of a theory as a program of (config, *arguments), with the shapes of its results."""
 
     name: str
-    function: Callable
-    args: tuple
+    program: Any
+    shape: Any
 
 
 def unread(
@@ -49,12 +49,10 @@ def unread(
         among: True for the slots that count, by name, as in "loss" or "algorithm sgd".
     """
     at = _arrays(config)
-    slots = [slot for slot in _slots(theory, at, algorithms) if among(slot.name)]
-    left = list(names)
-    for slot in slots:
-        read = _read_numbers(slot, at, sorted({*left} & {*leaf_names(at)}))
-        left = [name for name in left if name not in read]
-    program = functools.cache(lambda i: traced(slots[i].function, (at, *slots[i].args))[0])
+    slots = list(_slots(theory, at, algorithms, among))
+    read = {name for slot in slots for name in _read_numbers(slot, at)}
+    left = [name for name in names if name not in read]
+    written = functools.cache(lambda i: _written(slots[i].program))
 
     def changes(name: str, other: Config) -> bool:
         """True if labels, or a program with another size or static value, differ or fail."""
@@ -64,9 +62,8 @@ def unread(
                 return True
             if name in leaf_names(at):
                 return False
-            changed = (slot for slot in _slots(theory, there, algorithms) if among(slot.name))
-            each = enumerate(traced(slot.function, (there, *slot.args))[0] for slot in changed)
-            return any(new != program(i) for i, new in each)
+            changed = enumerate(_slots(theory, there, algorithms, among))
+            return any(_written(slot.program) != written(i) for i, slot in changed)
         except Exception:  # a function of the user fails there
             return True
 
@@ -90,12 +87,14 @@ def trains(slot: str) -> bool:
     return slot == "problem" or slot.startswith("algorithm ")
 
 
-def _slots(theory: Theory, config: Config, algorithms: Sequence[str]) -> Iterator[Slot]:
-    """Yield the slots of a theory, with the shapes of their arguments at a config."""
+def _slots(
+    theory: Theory, config: Config, algorithms: Sequence[str], among: Callable[[str], bool]
+) -> Iterator[Slot]:
+    """Yield those slots of a theory at a config whose names are among the wanted ones."""
     key, steps = run_key(0, 0), np.arange(3)
 
-    def shapes(function: Callable, *args: Any) -> Any:
-        return jax.eval_shape(lambda *args: function(config, *args), *args)
+    def slot(name: str, function: Callable, *args: Any) -> Slot:
+        return Slot(name, *jax.make_jaxpr(function, return_shape=True)(config, *args))
 
     def trained(label: str) -> Callable:
         """All of an algorithm: its first state, a step from there, and the parameters."""
@@ -112,29 +111,34 @@ def _slots(theory: Theory, config: Config, algorithms: Sequence[str]) -> Iterato
     draw = lambda c, key: theory.problem(key, c)
     sample = lambda c, key, problem: theory.sample(key, problem, c)
     init = lambda c, key, problem: theory.init(key, problem, c)
-    problem = shapes(draw, key)
-    batch, start = shapes(sample, key, problem), shapes(init, key, problem)
-    yield Slot("problem", draw, (key,))
-    yield Slot("sample", sample, (key, problem))
-    yield Slot("init", init, (key, problem))
-    for name, slot in (("loss", theory.loss), ("gradient", theory.gradient)):
-        yield Slot(name, lambda c, *args, f=slot: f(*args, c), (start, batch, problem))
-    ends = {label: shapes(trained(label), key, np.int32(0), problem)[2] for label in algorithms}
-    for label in algorithms:
-        yield Slot(f"algorithm {label}", trained(label), (key, np.int32(0), problem))
-    for name, slot in (("metrics", theory.metrics), ("analyses", theory.analyses)):
-        yield Slot(name, lambda c, *args, f=slot: f(*args, c), (ends[algorithms[0]], problem))
-    for name, slot in (("baselines", theory.baselines), ("assumptions", theory.assumptions)):
-        yield Slot(name, lambda c, problem, f=slot: f(problem, c), (problem,))
-    yield Slot("predict", lambda c, problem: theory.predict(problem, c, steps), (problem,))
+    problem = slot("problem", draw, key)
+    sampled = slot("sample", sample, key, problem.shape)
+    start = slot("init", init, key, problem.shape)
+    runs = [
+        slot(f"algorithm {label}", trained(label), key, np.int32(0), problem.shape)
+        for label in algorithms
+    ]
+    yield from (each for each in (problem, sampled, start, *runs) if among(each.name))
+    further = {
+        "loss": (start.shape, sampled.shape, problem.shape),
+        "gradient": (start.shape, sampled.shape, problem.shape),
+        "metrics": (runs[0].shape[2], problem.shape),
+        "analyses": (runs[0].shape[2], problem.shape),
+        "baselines": (problem.shape,),
+        "assumptions": (problem.shape,),
+    }
+    for name, args in further.items():
+        if among(name):
+            function = getattr(theory, name)
+            yield slot(name, lambda c, *args, f=function: f(*args, c), *args)
+    if among("predict"):
+        predict = lambda c, problem: theory.predict(problem, c, steps)
+        yield slot("predict", predict, problem.shape)
 
 
-def _read_numbers(slot: Slot, config: Config, names: Sequence[str]) -> set[str]:
-    """Return the named leaves of a config that enter the results of a slot."""
-    value = lambda x: x.n if isinstance(x, Size) else x
-    leaves = {name: value(getattr(config, name)) for name in names}
-    function = lambda leaves, *args: slot.function(with_leaves(config, leaves), *args)
-    program = jax.make_jaxpr(function)(leaves, *slot.args).jaxpr
+def _read_numbers(slot: Slot, config: Config) -> set[str]:
+    """Return the leaves of a config that enter the results of a slot."""
+    program, leaves = slot.program.jaxpr, leaf_names(config)
     entering = _entering(program, [True] * len(program.outvars))
     return {name for name, enters in zip(leaves, entering, strict=False) if enters}
 
@@ -217,8 +221,13 @@ def traced(function: Callable, args: tuple) -> tuple[list, Any]:
     """Return (the text and the constants of a program, the shapes of its results)."""
     fresh = lambda *args: function(*args)  # JAX caches the trace of a function object
     closed, shape = jax.make_jaxpr(fresh, return_shape=True)(*args)
-    text = re.sub(r" at 0x[0-9a-f]+", "", str(closed))
-    return [text, *map(_raw, _constants(closed))], shape
+    return _written(closed), shape
+
+
+def _written(program: Any) -> list:
+    """Return the text and the constants of a program."""
+    text = re.sub(r" at 0x[0-9a-f]+", "", str(program))
+    return [text, *map(_raw, _constants(program))]
 
 
 def _constants(program: Any) -> Iterator[Any]:

@@ -25,9 +25,10 @@ def scaled(c):
     """The worked example with metrics that no process has seen."""
 
     def metrics(params, problem, config):
-        return {"loss": c * THEORY.metrics(params, problem, config)["loss"]}
+        found = THEORY.metrics(params, problem, config)
+        return {**found, "loss": c * found["loss"]}
 
-    return THEORY._replace(metrics=metrics, dims={}, predict=lambda problem, config, steps: {})
+    return THEORY._replace(metrics=metrics, predict=lambda problem, config, steps: {})
 
 
 def test_auto_pads_what_has_passed():
