@@ -48,10 +48,10 @@ def test_attention_is_a_probability_over_keys(name):
 def test_attention_of_walks_is_the_metric():
     theory, config = small("random_walk")
     data = jaxtheory.sweep(
-        theory, config, steps=20, record=20, observe={"map": observables.attention}
+        theory, config, steps=20, record=20, observe={"matrix": observables.attention}
     )
     # the parent is the token before the query
-    np.testing.assert_allclose(data["map"][..., 0, -2], data.parent_attention, rtol=1e-4)
+    np.testing.assert_allclose(data.matrix[..., 0, -2], data.parent_attention, rtol=1e-4)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ theories of this package are checked by their tests instead.
 """
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, NoReturn
 
 import jax
@@ -68,13 +68,19 @@ def _is_ours(part: Any) -> bool:
     return all(_is_ours(x) for x in inside if callable(x))
 
 
-def require_contract(theory: Theory, config: Config, algorithms: Any = None) -> None:
+def require_contract(
+    theory: Theory,
+    config: Config,
+    algorithms: Any = None,
+    methods: Collection[str] = (),
+) -> None:
     """Raise InputError for the first slot of a user's theory that violates the contract.
 
     Args:
         theory: The theory; one that belongs to jaxtheory passes unchecked.
         config: A canonical config, at which the slots are evaluated with abstract values.
         algorithms: The names of the algorithms to check; None for all.
+        methods: The methods of datasets, which name no metric.
     """
     if ships(theory):
         return
@@ -90,7 +96,7 @@ def require_contract(theory: Theory, config: Config, algorithms: Any = None) -> 
     if key in _formed:
         return
     problem, params = _check_training(theory, config, names)
-    _check_outputs(theory, config, problem, params)
+    _check_outputs(theory, config, problem, params, methods)
     _formed.add(key)
 
 
@@ -212,7 +218,9 @@ def _arrays_by_name(theory: Theory, slot: str, function: Callable, *args: Any) -
     return dict(arrays)
 
 
-def _check_outputs(theory: Theory, config: Config, problem: Any, params: Any) -> None:
+def _check_outputs(
+    theory: Theory, config: Config, problem: Any, params: Any, methods: Collection[str]
+) -> None:
     """Raise InputError if the outputs of a theory do not fit together by name or shape.
 
     These are metrics, analyses, baselines, predictions, assumptions, dims and coords.
@@ -231,6 +239,8 @@ def _check_outputs(theory: Theory, config: Config, problem: Any, params: Any) ->
             if name in taken - observed:
                 why = f": {name!r} is the name of a field or an axis; choose another"
                 _refuse(theory, slot, why)
+            if name in methods:
+                _refuse(theory, slot, f": {name!r} is a method of datasets; choose another")
     shapes: _Shapes = {name: array.shape for name, array in outputs.items()}
     baselines = _arrays_by_name(theory, "baselines", theory.baselines, problem, config)
     for name, array in baselines.items():

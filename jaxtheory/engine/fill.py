@@ -29,7 +29,7 @@ from jaxtheory.engine.cover import (
     versions_of,
 )
 from jaxtheory.engine.execution.bar import Listener, listener
-from jaxtheory.engine.execution.local import Execute
+from jaxtheory.engine.execution.local import Execute, run_chunks
 from jaxtheory.engine.execution.progress import Meter
 from jaxtheory.engine.execution.task import Task
 from jaxtheory.engine.records import Chunk, Part
@@ -178,7 +178,7 @@ class _Worker:
         """Compute what can be claimed of some chunks, and return the others."""
         refused, begun = list[Chunk](), time.monotonic()
         task = dataclasses.replace(self.task, claim=claim)
-        for chunk, published in self.execute(task, chunks, meter.report) if chunks else ():
+        for chunk, published in run_chunks(self.execute, task, chunks, meter.report):
             if not published:
                 refused.append(chunk)
                 continue

@@ -16,7 +16,7 @@ from jaxtheory.core.errors import InputError, tried
 from jaxtheory.core.plain import as_json
 from jaxtheory.engine.compute.part import pick
 from jaxtheory.engine.compute.training import train_chunk
-from jaxtheory.engine.execution.local import Execute, Tell, here, silent
+from jaxtheory.engine.execution.local import Execute, Tell, here, run_chunks, silent
 from jaxtheory.engine.execution.progress import Meter, Progress
 from jaxtheory.engine.planning.lay_out import plan_request
 from jaxtheory.engine.planning.layout import lanes
@@ -184,7 +184,7 @@ class Search(NamedTuple):
                 return pick(request, chunk, inputs, outcome)
 
         def parts() -> Any:
-            for chunk, part in execute(run, todo.chunks, meter.report):
+            for chunk, part in run_chunks(execute, run, todo.chunks, meter.report):
                 yield part
                 meter.finished(chunk)
 

@@ -14,7 +14,7 @@ from jaxtheory.core.errors import InputError
 from jaxtheory.core.plain import as_json
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.execution.bar import Listener, listener
-from jaxtheory.engine.execution.local import Execute, here, require_executor
+from jaxtheory.engine.execution.local import Execute, here, require_executor, run_chunks
 from jaxtheory.engine.execution.progress import Meter
 from jaxtheory.engine.execution.task import Task
 from jaxtheory.engine.fill import Way, fill
@@ -175,7 +175,7 @@ def _in_memory(
     task = Task(request, finite=flag("jax_debug_nans"))
 
     def parts() -> Iterator[Part]:
-        for chunk, part in execute(task, todo.chunks, meter.report):
+        for chunk, part in run_chunks(execute, task, todo.chunks, meter.report):
             assert isinstance(part, Part)
             yield part
             meter.finished(chunk)

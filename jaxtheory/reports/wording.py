@@ -127,15 +127,21 @@ def measured(claim: dict[str, Any]) -> str:
     elif ends == [None, None]:
         text += " (no interval)"
     elif ends and ends != [number, number]:
-        text += f" [{_ends(number, ends, 3) or _ends(number, ends, 4)}]"
+        text += f" [{_ends(number, ends)}]"
     return text + (f" at {claim['at']}" if claim["at"] else "")
 
 
-def _ends(number: float, ends: list[float | None], digits: int) -> str:
-    """Format the ends of an interval; "" where three digits would put its number outside of it."""
-    low, high = (_rounded(end, digits) if end is not None else "" for end in ends)
-    outside = float(low or "-inf") > number or float(high or "inf") < number
-    return "" if outside and digits < 4 else f"{low or '-inf'}, {high or 'inf'}"
+def _ends(number: float, ends: list[float | None]) -> str:
+    """Format the ends of an interval with as many digits as tell one from the other.
+
+    Three digits, or four where three would put its number outside of it.
+    """
+    for digits in range(3, 18):
+        low, high = (_rounded(end, digits) if end is not None else "" for end in ends)
+        outside = float(low or "-inf") > number or float(high or "inf") < number
+        if low != high and (digits > 3 or not outside):
+            break
+    return f"{low or '-inf'}, {high or 'inf'}"
 
 
 def in_short(claim: dict[str, Any]) -> str:

@@ -24,6 +24,7 @@ from jaxtheory.core.validation import validate
 from jaxtheory.engine.execution.processes import count_processes, in_processes
 from jaxtheory.engine.planning.padding import trust
 from jaxtheory.engine.request.current import find_fault
+from jaxtheory.engine.request.observed import METHODS
 from jaxtheory.engine.request.settings import carry_settings, compiler_options, numerics
 from jaxtheory.ops.draws import run_key
 from jaxtheory.system.backend import computes, workers
@@ -106,7 +107,7 @@ def _verified(theory: Theory, seeds: int, only: Sequence[str] | None) -> Table:
                 validate(example)
             except InputError as error:
                 raise InputError(f"{theory.name}.examples[{i}]: {error}") from None
-            contract.require_contract(theory, canonical(example, dtype))
+            contract.require_contract(theory, canonical(example, dtype), methods=METHODS)
     rows: list[CheckRow] = []
     checks = [check for check in theory.checks if only is None or check.name in only]
     outside = only is None and not ships(theory)

@@ -91,6 +91,10 @@ EDITS = [
     ),
     (METRIC, '    return {"step": params.weights}', "'step' is the name of a field or an axis"),
     *(
+        (METRIC, f'    return {{"{name}": params.weights}}', f"{name!r} is a method of datasets")
+        for name in ("map", "rank", "mean")
+    ),
+    *(
         (METRIC, f"    return {{{name!r}: params.weights[0]}}", said)
         for name, said in [
             ("a/b", "mine.metrics: 'a/b': must not contain '/'"),

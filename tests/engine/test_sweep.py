@@ -120,6 +120,25 @@ def test_a_function_of_no_arguments_is_refused_before_training(verb, name, monke
         verb(THEORY, Config(), steps=1, **{name: lambda: None}, **MORE.get(verb, {}))
 
 
+@pytest.mark.parametrize("stored", [False, True])
+@pytest.mark.parametrize(
+    ("execute", "said"),
+    [
+        (lambda task, chunks, tell: None, "yields None"),
+        (lambda task, chunks, tell: 3, "yields 3"),
+        (lambda task, chunks, tell: [task(chunk) for chunk in chunks], "yields"),
+        (lambda task, chunks, tell: [(chunk, None) for chunk in chunks], "yields"),
+        (lambda task, chunks, tell: [(c, task(c)) for c in chunks for _ in range(2)], "once"),
+        (lambda task, chunks, tell: [], r"left out (\d) of \1 chunks"),
+        (lambda task, chunks, tell: ((c, task(c)) for c in chunks[1:]), r"left out 1 of \d chunks"),
+    ],
+)
+def test_an_executor_yields_each_chunk_once(execute, said, stored, tmp_path):
+    place = {"store": tmp_path / "store"} if stored else {}
+    with pytest.raises(InputError, match=f"^the executor .*{said}"):
+        sweep(THEORY, Config(), seeds=40, steps=1, execute=execute, **place)
+
+
 @pytest.mark.parametrize("option", [{"accept_versions": True}, {"wait": False}])
 def test_options_of_a_store_are_refused_without_one(option, tmp_path):
     with pytest.raises(InputError, match=r"=\w+ has no effect without a store; pass store= too"):

@@ -3,7 +3,7 @@
 import collections
 import queue
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from functools import partial
 from typing import Any
@@ -35,6 +35,30 @@ def require_executor(execute: Any) -> None:
             f"execute = {brief(execute)}: must be an executor, as jaxtheory.cluster.on(client)"
         )
     require_arguments("execute", execute, "task, chunks, report")
+
+
+def run_chunks(
+    execute: Execute, task: Callable, chunks: Collection[Chunk], tell: Tell
+) -> Iterator[tuple[Chunk, Computed]]:
+    """Yield what an executor computes.
+
+    Raises InputError if that is not each chunk once, with what the task returned for it.
+    """
+    left = {chunk.name for chunk in chunks}
+    pairs = execute(task, chunks, tell) if chunks else ()
+    each = iter(pairs) if isinstance(pairs, Iterable) else iter([pairs])
+    for pair in each:
+        chunk, computed = pair if isinstance(pair, tuple) and len(pair) == 2 else (None, pair)
+        known = isinstance(chunk, Chunk) and chunk.name in left
+        if not known or not isinstance(computed, Part | bool):
+            raise InputError(
+                f"the executor yields {brief(pair)}; it must yield (chunk, task(chunk)) for each "
+                "chunk, once"
+            )
+        left.remove(chunk.name)
+        yield chunk, computed
+    if left:
+        raise InputError(f"the executor left out {len(left)} of {len(chunks)} chunks")
 
 
 class GivenUpError(Exception):

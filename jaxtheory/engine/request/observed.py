@@ -6,6 +6,7 @@ from typing import Any
 
 import jax
 import numpy as np
+import xarray as xr
 
 from jaxtheory.core import constant_draws
 from jaxtheory.core.config import Config, fields
@@ -31,6 +32,8 @@ _TAKEN = (
     "diverged_at",
     "stopped_at",
 )  # names that every dataset has
+# where a metric had such a name, data.mean would be something else, without a word
+METHODS = frozenset(dir(xr.Dataset))
 _steady: set[Any] = set()  # theories whose metrics draw nothing alike, in this process
 
 
@@ -147,6 +150,8 @@ def _checked(
             raise InputError(f"observe: {name!r} is the name of a dimension; choose another")
         if name in {*_TAKEN, *axes}:
             raise InputError(f"observe: {name!r} is the name of an axis; choose another")
+        if name in METHODS:
+            raise InputError(f"observe: {name!r} is a method of datasets; choose another")
         for params, problem in arguments.values():
             _try(name, function, dims.get(name), params, problem, config)
     return dict(observe)

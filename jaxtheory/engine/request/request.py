@@ -20,7 +20,12 @@ from jaxtheory.engine.request.axes import Axis, Points, check_points, read_axes
 from jaxtheory.engine.request.current import require_current
 from jaxtheory.engine.request.dependence import trains, unread
 from jaxtheory.engine.request.fixed_problem import with_problem
-from jaxtheory.engine.request.observed import require_own_draws, weight_names, with_observables
+from jaxtheory.engine.request.observed import (
+    METHODS,
+    require_own_draws,
+    weight_names,
+    with_observables,
+)
 from jaxtheory.engine.request.settings import dtype_name, flag, numerics
 from jaxtheory.engine.request.values import (
     MOST,
@@ -181,7 +186,7 @@ def _check_forms(request: Request) -> None:
     evaluated = [n for n in table if n in swept and table[n].kind == "evaluation"]
     with numerics(request.dtype) as dtype:
         config = canonical(request.points.point(0).config, dtype)
-        contract.require_contract(request.theory, config, algorithms)
+        contract.require_contract(request.theory, config, algorithms, METHODS)
         if contract.ships(request.theory):
             return
         require_own_draws(request.theory, config, algorithms, request.code)

@@ -115,6 +115,7 @@ def changes(params, problem, config):
             for name, message in [
                 *((each, ": must not ") for each in ("a/b", "", "..", "a\x1b", "\ud800", "a:b")),
                 ("zarr.json", "is the name of a file"),
+                *((each, "is a method of datasets") for each in ("map", "rank", "mean")),
                 ("predicted_distance", "is the name of"),
                 ("x" * 300, "has 300 bytes"),
                 (5, "is a int, expected a name"),
