@@ -448,7 +448,7 @@ def try_known(name: str, module: str, function: str, change: str) -> Mutant:
 
 
 def equivalent(name: str) -> dict[str, str]:
-    """The wrong versions that no comparison notices, "module.function: change", with the reason:
+    """The wrong versions of a theory, or of the package, that nothing notices, with the reason:
     survivors_THEORY.txt has reasons, each with its versions indented below it.
     """
     found, reason = {}, ""

@@ -4,6 +4,9 @@ python tests/mutation/score.py [THEORY ...] [--checks | --edits] [--write]: prin
 that the checks notice (`mutants.py`), one of those made from the source that the references notice
 (`edits.py`), and the survivors, each with its explanation; exit code 1 where one has none. --checks
 and --edits choose one table; --write (both, all theories) keeps them in docs/verification.md.
+
+python tests/mutation/score.py --engine [FOLDER ...] [--number N] [--seed S]: the same of a sample
+of the rest of the package (`package.py`), on its tests: those of `make test`, and all.
 """
 
 import argparse
@@ -12,6 +15,7 @@ from pathlib import Path
 
 import edits
 import mutants
+import package
 
 import jaxtheory
 
@@ -55,17 +59,48 @@ def table(title: str, names: list[str], score: Score) -> tuple[list[str], int]:
     return [*lines, "", *rest], unexplained
 
 
+def of_package(folders: list[str], number: int, seed: int) -> int:
+    """The table of the rest of the package, printed as it is found; its survivors unexplained."""
+    print(
+        "| package | tried | killed by make test | by --all | survivors explained | unexplained |"
+    )
+    print("|---|---|---|---|---|---|")
+    explained, missing = edits.equivalent("package"), 0
+    for folder in folders:
+        found = list(package.tried(folder, number, seed))
+        killers = [killer for _, killer in found]
+        alive = [wrong.name for wrong, killer in found if killer is None]
+        open_ones = [name for name in alive if name not in explained]
+        missing += len(open_ones)
+        default, rest = killers.count("default"), killers.count("all")
+        print(
+            f"| {folder} | {len(found)} | {default} | {default + rest} "
+            f"| {len(alive) - len(open_ones)} | {len(open_ones)} |"
+        )
+        print(*(f"- `{name}`: {explained.get(name, 'UNEXPLAINED')}" for name in alive), sep="\n")
+        late = [wrong.name for wrong, killer in found if killer == "all"]
+        print(*(f"- `{name}`: only --all notices" for name in late), sep="\n", flush=True)
+    return missing
+
+
 def main() -> int:
     """The tables on stdout; 1 where a survivor has no explanation."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     every = list(jaxtheory.theories.names())
-    parser.add_argument("theories", nargs="*", metavar="THEORY", help=", ".join(every))
+    parser.add_argument("theories", nargs="*", metavar="NAME", help=", ".join(every))
     parser.add_argument("--checks", action="store_true", help="what the checks notice")
     parser.add_argument("--edits", action="store_true", help="what the references notice")
     parser.add_argument("--write", action="store_true", help="into docs/verification.md")
+    parser.add_argument("--engine", action="store_true", help=", ".join(package.FOLDERS))
+    parser.add_argument("--number", type=int, default=20, help="wrong versions of each folder")
+    parser.add_argument("--seed", type=int, default=0, help="of the sample")
     asked = parser.parse_args()
+    if asked.engine:
+        every = list(package.FOLDERS)
     if unknown := set(asked.theories) - set(every):
-        parser.error(f"no theory {', '.join(sorted(unknown))}: there are {', '.join(every)}")
+        parser.error(f"no {', '.join(sorted(unknown))}: there are {', '.join(every)}")
+    if asked.engine:
+        return int(of_package(asked.theories or every, asked.number, asked.seed) > 0)
     both = asked.checks == asked.edits
     if asked.write and (asked.theories or not both):
         parser.error("--write takes both tables of all theories")
