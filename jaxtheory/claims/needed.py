@@ -1,5 +1,7 @@
 """How many seeds an undecided verdict would take, if further runs were like those there are."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from jaxtheory.claims import interval
@@ -41,36 +43,42 @@ def seeds_needed(
 
 def _needed(values: np.ndarray, statistic: str, bound: Bound, error: float) -> float:
     """The number of runs of one condition, inf beyond _MOST."""
+    ends = _projection(values, statistic, error)
     low, high = len(values), 2 * len(values)
-    if _decided(_projected(values, low, statistic, error), bound):
+    if _decided(ends(low), bound):
         return low
-    while not _decided(_projected(values, high, statistic, error), bound):
+    while not _decided(ends(high), bound):
         low, high = high, 2 * high
         if low > _MOST:
             return np.inf
     while high - low > 1:
         middle = (low + high) // 2
-        if _decided(_projected(values, middle, statistic, error), bound):
+        if _decided(ends(middle), bound):
             high = middle
         else:
             low = middle
     return high
 
 
-def _projected(values: np.ndarray, n: int, statistic: str, error: float) -> Interval:
-    """The interval of n runs that are distributed as the values."""
+def _projection(values: np.ndarray, statistic: str, error: float) -> Callable[[int], Interval]:
+    """The interval of n runs that are distributed as the values, as a function of n."""
     if statistic == "share":
-        return interval.of_share(n * values.mean(), n, error)
+        return lambda n: interval.of_share(n * values.mean(), n, error)
     if statistic == "median":
-        return interval.of_median(_alike(values, n), error)
+        return lambda n: interval.of_median(_alike(values, n), error)
     if len(values) < 2:
-        return interval.NOTHING
+        return lambda n: interval.NOTHING
     many, mean = max(len(values), _SHAPE), values.mean()
     alike = _alike(values, many)
     low, high = interval.of_mean(alike, error)
-    narrower = interval.student(error, n) / interval.student(error, many) * (many / n) ** 0.5
-    narrower *= values.std(ddof=1) / (alike.std(ddof=1) or 1.0)
-    return mean - narrower * (mean - low), mean + narrower * (high - mean)
+    width = many**0.5 / interval.student(error, many)
+    width *= values.std(ddof=1) / (alike.std(ddof=1) or 1.0)
+
+    def of_mean(n: int) -> Interval:
+        narrower = width * interval.student(error, n) / n**0.5
+        return mean - narrower * (mean - low), mean + narrower * (high - mean)
+
+    return of_mean
 
 
 def _alike(values: np.ndarray, n: int) -> np.ndarray:
