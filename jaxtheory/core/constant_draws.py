@@ -55,52 +55,52 @@ def follow(function: Callable, *args: Followed) -> Followed:
     fresh = lambda *args: function(*args)  # JAX caches the trace of a function object
     program, shapes = jax.make_jaxpr(fresh, return_shape=True)(*(arg.shapes for arg in args))
     origins = [origin for arg in args for origin in arg.origins]
-    return Followed(shapes, tuple(_origins(program, origins, "")))
+    return Followed(shapes, tuple(_origins(program, origins, ())))
 
 
-def _origins(program: Any, inputs: Sequence[Origin], line: str) -> list[Origin]:
-    """Return the origins of the results of a jaxpr; `line` is that of the call, "" for none."""
+def _origins(program: Any, inputs: Sequence[Origin], calls: tuple) -> list[Origin]:
+    """Return the origins of the results of a jaxpr; `calls` are the operations it is inside of."""
     jaxpr = getattr(program, "jaxpr", program)
     known: dict[Any, Origin] = dict.fromkeys(jaxpr.constvars, CONSTANT)
     known.update(zip(jaxpr.invars, inputs, strict=True))
     read = lambda x: CONSTANT if isinstance(x, Literal) else known[x]
     for eqn in jaxpr.eqns:
-        at = line or _line(eqn)  # inner traces are cached with older lines
-        known.update(zip(eqn.outvars, _results(eqn, [*map(read, eqn.invars)], at), strict=True))
+        results = _results(eqn, [*map(read, eqn.invars)], (*calls, eqn))
+        known.update(zip(eqn.outvars, results, strict=True))
     return [*map(read, jaxpr.outvars)]
 
 
-def _results(eqn: Any, inputs: list[Origin], line: str) -> Sequence[Origin]:
+def _results(eqn: Any, inputs: list[Origin], calls: tuple) -> Sequence[Origin]:
     """Return the origins of the results of one operation."""
     name, params, whole = eqn.primitive.name, eqn.params, _joined(inputs)
     if name in _DRAWS:
         if not _joined(inputs[: _DRAWS[name]]).run:
-            whole = whole._replace(draws=whole.draws | {line})
+            whole = whole._replace(draws=whole.draws | {_line(calls)})
         return [whole] * len(eqn.outvars)
     if params.get("name") == DECLARED:
         return [OF_RUN] * len(eqn.outvars)
     if name == "scan":
         fixed, carried = params["num_consts"], params["num_carry"]
         body = lambda carry: _origins(
-            params["jaxpr"], [*inputs[:fixed], *carry, *inputs[fixed + carried :]], line
+            params["jaxpr"], [*inputs[:fixed], *carry, *inputs[fixed + carried :]], calls
         )
         carry = _settled(lambda carry: body(carry)[:carried], inputs[fixed : fixed + carried])
         return [*carry, *body(carry)[carried:]]
     if name == "while":
         tested, fixed = params["cond_nconsts"], params["body_nconsts"]
         consts = inputs[tested : tested + fixed]
-        body = lambda carry: _origins(params["body_jaxpr"], [*consts, *carry], line)
+        body = lambda carry: _origins(params["body_jaxpr"], [*consts, *carry], calls)
         carry = _settled(body, inputs[tested + fixed :])
-        test = _origins(params["cond_jaxpr"], [*inputs[:tested], *carry], line)
+        test = _origins(params["cond_jaxpr"], [*inputs[:tested], *carry], calls)
         return [_joined([each, *test]) for each in carry]
     if name == "cond":
-        branches = [_origins(each, inputs[1:], line) for each in params["branches"]]
+        branches = [_origins(each, inputs[1:], calls) for each in params["branches"]]
         return [_joined([inputs[0], *each]) for each in zip(*branches, strict=True)]
     inner = [*_called(params)]
     same = [len(x.invars) == len(inputs) and len(x.outvars) == len(eqn.outvars) for x in inner]
     if same == [True]:
-        return _origins(inner[0], inputs, line)
-    within = [_joined(_origins(x, [whole] * len(x.invars), line)) for x in inner]
+        return _origins(inner[0], inputs, calls)
+    within = [_joined(_origins(x, [whole] * len(x.invars), calls)) for x in inner]
     return [_joined([whole, *within])] * len(eqn.outvars)
 
 
@@ -127,7 +127,11 @@ def _called(params: dict[str, Any]) -> Iterator[Any]:
                 yield jaxpr
 
 
-def _line(eqn: Any) -> str:
-    """Return the last line of a user's code in the traceback of an operation."""
-    frames = getattr(eqn.source_info.traceback, "frames", ())
-    return user_line((frame.file_name, frame.line_num) for frame in reversed(frames))
+def _line(calls: tuple) -> str:
+    """Return the last line of a user's code in the traceback of an operation.
+
+    The outermost call counts, as inner traces are cached with the lines of older calls.
+    """
+    frames = (getattr(eqn.source_info.traceback, "frames", ()) for eqn in calls)
+    lines = (user_line((x.file_name, x.line_num) for x in reversed(each)) for each in frames)
+    return next(filter(None, lines), "")

@@ -171,8 +171,8 @@ def read(
             request = request._replace(save_params=True)
         elif save_params is not False:
             request = _with_saved_steps(request, names, save_params)
-        _check_forms(request)
         require_current(theory, names)
+        _check_forms(request)
         _check_record(request)
         _check_stop(request)
     return request
