@@ -22,7 +22,9 @@ import helpers.slow
 import helpers.typechecks
 from jaxtyping import install_import_hook
 
-# shape annotations are executed; of core only where there are some, as hashes make 10^6 calls
+# shape annotations are executed in the tests of CHECKED folders, as they take a sixth of the time;
+# of core only where there are some, as hashes make 10^6 calls
+CHECKED = {"contract", "core", "ops", "theories"}
 TYPED = ["arrays", "extended", "from_optax", "shapes", "theory"]
 install_import_hook(
     [*(f"jaxtheory.core.{name}" for name in TYPED), "jaxtheory.ops", "jaxtheory.theories"],
@@ -40,6 +42,7 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import jaxtyping
 import pytest
 
 from jaxtheory.engine.compute import program
@@ -66,6 +69,13 @@ MAPS, MEMORY, GROWTH = 40_000, RAM // 8, RAM // 32
 SECONDS = 5  # between two looks at what a process holds, which take up to 50 ms
 gc.freeze()  # tracing makes many objects that all live: looking for garbage seldom saves time
 gc.set_threshold(50_000, 20, 50)
+
+
+@pytest.fixture(autouse=True)
+def execute_annotations(request: pytest.FixtureRequest) -> None:
+    """Execute annotations in the tests of some folders."""
+    folder = request.path.relative_to(Path(__file__).parent).parts[0]
+    jaxtyping.config.update("jaxtyping_disable", folder not in CHECKED)
 
 
 @pytest.fixture(autouse=True)

@@ -40,6 +40,13 @@ def browser():
         yield opened
 
 
+def test_notebooks_were_executed():
+    assert "jaxtheory.plot.panels" in (SITE / "reference" / "modules.html").read_text()
+    for page in (SITE.parents[1] / "notebooks").glob("*-*.md"):
+        built = (SITE / "notebooks" / f"{page.stem}.html").read_text()
+        assert built.count("cell_output") >= 3, page.name
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_is_whole_and_readable(page, browser):
     for width in (1280, 390):
