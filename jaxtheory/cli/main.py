@@ -16,7 +16,7 @@ import shlex
 import shutil
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -335,7 +335,26 @@ _WITHOUT_JAX = (List, New, Report, Export, Explore, Merge, Doctor)
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     mend_streams()
-    return flush(_code(list(sys.argv[1:] if argv is None else argv)))
+    words = list(sys.argv[1:] if argv is None else argv)
+    with _without_dask(words):
+        return flush(_code(words))
+
+
+@contextlib.contextmanager
+def _without_dask(words: Sequence[str]) -> Iterator[None]:
+    """Hide Dask from xarray, which else imports it with its first array: a third of a second.
+
+    Not from a user's file, which may import it, nor from an executor that needs it.
+    """
+    needed = any(word.endswith(".py") or word in ("dask", "slurm") for word in words)
+    if needed or "dask" in sys.modules:
+        yield
+        return
+    sys.modules["dask"] = None  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        del sys.modules["dask"]
 
 
 def _code(words: list[str]) -> int:

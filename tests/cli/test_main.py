@@ -512,6 +512,20 @@ def test_help_loads_no_jax() -> None:
     assert done.returncode == 0
 
 
+def test_dask_is_loaded_only_where_it_is_needed(here: Path) -> None:
+    code = """
+import sys
+from jaxtheory.cli.main import main
+assert main(["sweep", "task_diversity", "--steps", "1", "--store", "kept"]) == 0
+assert not any(name.partition(".")[0] == "dask" for name in sys.modules)
+import dask
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], stdout=subprocess.DEVNULL, env=ENVIRONMENT, check=False
+    )
+    assert done.returncode == 0
+
+
 def test_a_mistake_shows_no_traceback(here: Path) -> None:
     process = jaxtheory_process("sweep", "random_walk", "--vary", "p=2", "--steps", "3")
     _, errors = process.communicate(timeout=120)
