@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from jaxtheory.core.config import Size
 from jaxtheory.core.task import Task
 from jaxtheory.ops import linalg
 from jaxtheory.ops.positions import indices
@@ -37,8 +36,8 @@ class Problem(NamedTuple):
 def problem(key: Array, config: Data) -> Problem:
     """Draw the theory's training prompts, its test prompts and the fixed task."""
     train, test, task = data.raw(key, config)
-    count = Size.wrap(data.TEST_PROMPTS)
-    return Problem(Batch(train, config.num_prompts.weights()), Batch(test, count.weights()), task)
+    seen, held = config.num_prompts.weights(), config.num_test.weights()
+    return Problem(Batch(train, seen), Batch(test, held), task)
 
 
 def sample(_key: Array, problem: Any, _config: Any) -> Batch:

@@ -14,8 +14,6 @@ from jaxtheory.ops import draws
 from jaxtheory.theories.in_context_regression import model
 from jaxtheory.theories.in_context_regression.model import Batch, Config, Data, Moments, Problem
 
-TEST_PROMPTS = 2000
-
 
 class Prompts(NamedTuple):
     """Prompts as they are drawn; padded prompts, examples and features are zero."""
@@ -28,10 +26,10 @@ class Prompts(NamedTuple):
 
 
 def problem(key: Array, config: Config) -> Problem:
-    """Draw P training prompts, 2000 test prompts and the fixed task."""
+    """Draw P training prompts, Pt test prompts and the fixed task."""
     train, test, task = raw(key, config)
     seen = batch(*train[:4], config.num_prompts, config.length)
-    held = batch(*test[:4], Size.wrap(TEST_PROMPTS), config.length)
+    held = batch(*test[:4], config.num_test, config.length)
     return Problem(seen, held, moments(seen), task)
 
 
@@ -45,7 +43,7 @@ def raw(key: Array, config: Data) -> tuple[Prompts, Prompts, Float[Array, " D"]]
     for_task, for_train, for_test = jax.random.split(key, 3)
     task = draws.normal(for_task, config.dimension)
     train = prompts(for_train, config.num_prompts, task, config)
-    return train, prompts(for_test, TEST_PROMPTS, task, config), task
+    return train, prompts(for_test, config.num_test, task, config), task
 
 
 def prompts(key: Array, count: Size | int, task: Float[Array, " D"], config: Data) -> Prompts:

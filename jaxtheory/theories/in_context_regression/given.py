@@ -59,9 +59,7 @@ def given(
         }
     )
     read = {"num_prompts": n["P"], "length": n["N"], "dimension": n["D"]}
-    config = settle(Config, settings, read)
-    train = _batch(arrays, n["P"], n["N"])
-    held = unknown(train)
+    others = None
     if test is not None:
         if not isinstance(test, tuple) or len(test) != 4:
             raise InputError("test: give (examples, labels, queries, query_labels)")
@@ -71,7 +69,10 @@ def given(
         others, m = read_arrays(rows)
         if m["D"] != n["D"]:
             raise InputError(f"test examples: D = {m['D']}, but examples have D = {n['D']}")
-        held = _batch(others, m["T"], m["M"])
+        read["num_test"] = m["T"]
+    config = settle(Config, settings, {"num_test": n["P"], **read})
+    train = _batch(arrays, n["P"], n["N"])
+    held = unknown(train) if others is None else _batch(others, m["T"], m["M"])
     return Problem(train, held, data.moments(train), jnp.zeros(n["D"])), train, config
 
 

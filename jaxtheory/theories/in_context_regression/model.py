@@ -44,6 +44,7 @@ class Data(fields.Config):
     dimension: Size | int = size(4, "D", "features of a token")
     length: Size | int = size(31, "N", "labeled examples of a prompt")
     num_prompts: Size | int = size(2000, "P", "training prompts")
+    num_test: Size | int = size(2000, "Pt", "test prompts")
     spectrum: float = traced(
         1.0, "a", "eigenvalue d of Lambda falls as (D + 1 - d)^a", "(-inf, inf)"
     )

@@ -15,7 +15,7 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict:
 
     loss           population loss of f = beta^T A x; for literal weights, of their part A
     train_loss     loss on the training prompts
-    test_loss      loss on 2000 test prompts
+    test_loss      loss on the test prompts
     excess         loss minus that of the minimum
     components     A_dd over that of the minimum, for each feature d; NaN for padded features
     learned        number of components of at least 1/2

@@ -23,7 +23,6 @@ from jaxtheory.ops.positions import indices
 from jaxtheory.theories.random_walk import model
 from jaxtheory.theories.random_walk.model import Batch, Config, Problem
 
-TEST_SEQUENCES = 1000
 BITS = 24  # per word, whose value is then exact in float32
 
 
@@ -144,7 +143,7 @@ def make_batch(
 
 
 def problem(key: Array, config: Config) -> Problem:
-    """B training and 1000 test sequences; in population mode the K sequences of the deterministic
+    """B training and Bt test sequences; in population mode the K sequences of the deterministic
     walk, for both.
     """
     K = config.num_states
@@ -156,7 +155,7 @@ def problem(key: Array, config: Config) -> Problem:
         )
         return Problem(batch, batch)
     train, test = jax.random.split(key)
-    parts = (train, config.num_sequences), (test, TEST_SEQUENCES)
+    parts = (train, config.num_sequences), (test, config.num_test)
     return Problem(*(make_batch(*_sequences(k, n, config), n, config) for k, n in parts))
 
 

@@ -63,7 +63,7 @@ def given(
     config = settle(
         Config,
         settings,
-        {"length": n["tokens"] + 1, "num_sequences": n["B"]},
+        {"length": n["tokens"] + 1, "num_sequences": n["B"], "num_test": n.get("tests", n["B"])},
         num_states=max(3, int(states.max()) + 1),
         encoding_dim=max(n["tokens"] + 1, fields(Config)["encoding_dim"].default),
     )

@@ -66,6 +66,7 @@ class Config(fields.Config):
     learning_rate: float = traced(1.0, "eta", "learning rate of V and W", "(0, inf)")
     epsilon: float = traced(0.1, "eps", "offset inside the log loss", "(0, inf)")
     num_sequences: Size | int = size(1000, "B", "training sequences; K in population mode")
+    num_test: Size | int = size(1000, "Bt", "test sequences; K in population mode")
     encoding_dim: Size | int = size(
         1000, "M", "dimension of the positional encodings, at least N", "[2, inf)"
     )

@@ -34,13 +34,15 @@ def law_of_steps(key: Array, config: Config) -> Compared:
     if not material.circle(config) or config.loss_function != "log":
         return None
     K, N, p = config.num_states, config.length, jnp.asarray(config.clockwise_probability)
+    tests = jnp.asarray(config.num_test.real, float)
     train, batch = data.problem(key, config)
     at = indices(N.cap)[None, :]
     s = jnp.where(at == N.n - 1, batch.y[:, None], batch.s)
     turn = jnp.where(at[:, 1:] < N.n, (s[:, 1:] - s[:, :-1]) % K.n, 0)
-    count = jnp.asarray(N.real - 1, float) * data.TEST_SEQUENCES
+    count = jnp.asarray(N.real - 1, float) * tests
     shares = [jnp.sum(turn == d).astype(float) / count for d in (1, K.n - 1)]
-    first = jnp.mean(s[:, :1] == indices(K.cap)[None, :], axis=0)
+    begins = (s[:, :1] == indices(K.cap)[None, :]) & (batch.weight > 0)[:, None]
+    first = jnp.sum(begins, axis=0) / tests
     uniform = jnp.where(K.mask(), 1 / jnp.asarray(K.real, float), 0)
     ones = jnp.ones(2)
     return (
@@ -48,7 +50,7 @@ def law_of_steps(key: Array, config: Config) -> Compared:
         (jnp.stack([p, 1 - p]), uniform, ones),
         (
             ones * jnp.sqrt(p * (1 - p) / count),
-            jnp.sqrt(uniform * (1 - uniform) / data.TEST_SEQUENCES),
+            jnp.sqrt(uniform * (1 - uniform) / tests),
             0 * ones,
         ),
     )
