@@ -4,6 +4,7 @@ Here fixed samples of the mistakes written by hand (`mutants.py` says which) and
 the source (`edits.py`); `make mutation` tries all, and every function times a factor.
 """
 
+import ast
 import sys
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from tests.reference.entries import THEORIES
 sys.path.insert(0, str(Path(__file__).parent))
 import edits
 import mutants
+import package
 
 ROWS = [(name, *row) for name in jaxtheory.theories.names() for row in mutants.rows_of(name).ROWS]
 OFTEN = 8  # of so many mistakes one is tried in every run, and two with --all
@@ -72,3 +74,21 @@ def test_explained_edits_exist(name):
         module, _, function = place.rpartition(".")
         module = edits.importlib.import_module(f"jaxtheory.theories.{name}.{module}")
         assert change in [edit.change for edit in edits.edits(module, function)], key
+
+
+@pytest.mark.parametrize("folder", package.FOLDERS)
+def test_wrong_versions_of_the_package_are_python(folder):
+    found = package.sample(folder, 30, 0)
+    assert len({wrong.name for wrong in found}) == 30
+    for wrong in found:
+        text = (package.ROOT / wrong.file).read_bytes()
+        new = text[: wrong.start] + wrong.new.encode() + text[wrong.stop :]
+        assert ast.dump(ast.parse(new)) != ast.dump(ast.parse(text)), wrong.name
+
+
+@pytest.mark.slow
+def test_wrong_versions_of_the_package_are_noticed(tmp_path):
+    package.copied(tmp_path)
+    first = package.of_file("jaxtheory/claims/bound.py")[0]
+    assert package.killer(first, tmp_path) == "default"
+    assert not package.fails(tmp_path, ["tests/claims/test_bound.py"])  # what is right
