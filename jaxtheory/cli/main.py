@@ -11,12 +11,13 @@ imported when a command needs them, so that `--help` is fast.
 import contextlib
 import dataclasses
 import gc
+import importlib
 import os
 import shlex
 import shutil
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -335,33 +336,28 @@ _WITHOUT_JAX = (List, New, Report, Export, Explore, Merge, Doctor)
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     mend_streams()
-    words = list(sys.argv[1:] if argv is None else argv)
-    with _without_dask(words):
-        return flush(_code(words))
+    return flush(_code(list(sys.argv[1:] if argv is None else argv)))
 
 
-@contextlib.contextmanager
-def _without_dask(words: Sequence[str]) -> Iterator[None]:
-    """Hide Dask from xarray, which else imports it with its first array: a third of a second.
-
-    Not from a user's file, which may import it, nor from an executor that needs it.
-    """
-    needed = any(word.endswith(".py") or word in ("dask", "slurm") for word in words)
-    if needed or "dask" in sys.modules:
-        yield
-        return
-    sys.modules["dask"] = None  # type: ignore[assignment]
+def _load_xarray() -> None:
+    """Load xarray without Dask, which it imports with its first array, in a third of a second."""
+    if hidden := "dask" not in sys.modules:
+        sys.modules["dask"] = None  # type: ignore[assignment]
     try:
-        yield
+        importlib.import_module("xarray").DataArray(0)  # xarray looks for Dask once
     finally:
-        del sys.modules["dask"]
+        if hidden:
+            del sys.modules["dask"]
 
 
 def _code(words: list[str]) -> int:
     """Run a command and return its exit code, after a message on stderr if it failed."""
     try:
         command = read_command(_Command, words)
-        return command() if isinstance(command, _WITHOUT_JAX) else computes(command)()
+        if isinstance(command, _WITHOUT_JAX):
+            return command()
+        _load_xarray()
+        return computes(command)()
     except SystemExit as stop:  # after --help
         return int(stop.code or 0)
     except KeyboardInterrupt as stop:
