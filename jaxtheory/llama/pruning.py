@@ -1,8 +1,8 @@
 """Pruning of a whole model on calibration text, layer after layer, with a dataset as report."""
 
+import hashlib
 import math
 import time
-import zlib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -305,11 +305,13 @@ def _report(
 
 
 def _digest(weights: Weights, *arguments: Any) -> str:
-    """Return an eight-digit hash of everything that determines the pruned weights."""
-    mark = zlib.crc32(repr(arguments[2:]).encode())
-    for leaf in jax.tree.leaves((weights, arguments[:2])):
-        mark = zlib.crc32(np.ascontiguousarray(leaf).reshape(-1).view(np.uint8).data, mark)
-    return f"{mark:08x}"
+    """Return a hash of everything that determines the pruned weights, as a name of a folder."""
+    leaves, tree = jax.tree.flatten((weights, arguments[:2]))
+    shapes = [(leaf.shape, str(leaf.dtype)) for leaf in leaves]
+    mark = hashlib.blake2b(repr((tree, shapes, arguments[2:])).encode(), digest_size=8)
+    for leaf in leaves:
+        mark.update(np.ascontiguousarray(leaf).reshape(-1).view(np.uint8).data)
+    return mark.hexdigest()
 
 
 def _path(folder: Path, i: int) -> Path:

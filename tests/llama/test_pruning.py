@@ -229,6 +229,57 @@ def test_finished_layers_are_kept(tmp_path, monkeypatch):
     assert len(calls) == 5
 
 
+def test_kept_layers_are_those_of_the_same_windows(tmp_path):
+    """Also where other windows have the same tokens in the same order."""
+    weights, config = make()
+    text = np.asarray(tokens(config))
+    half = len(text) // 2
+    ways = [
+        {"tokens": text},
+        {"tokens": text.reshape(2 * len(text), -1)},
+        {"tokens": text[:half], "heldout": text[half:]},
+        {"tokens": text[:half], "heldout": text[half:][::-1, ::-1]},
+    ]
+    for way in ways:
+        plain, kept = (
+            llama.prune(weights, config=config, attention="wanda", ratio=0.5, keep=place, **way)[1]
+            for place in (None, tmp_path)
+        )
+        for name in ("attention_error", "attention_error_heldout"):
+            np.testing.assert_array_equal(kept[name], plain[name])
+    assert len([*tmp_path.iterdir()]) == len(ways)
+
+
+@pytest.mark.parametrize("fewer", [0, 1])
+def test_a_method_that_gives_too_few_zeros_is_refused(fewer, monkeypatch):
+    weights, config = make()
+    prune = layers.prune_layer
+
+    def short(*args):
+        pruned, choice = prune(*args)
+        flat = np.array(pruned.key).ravel()
+        flat[np.flatnonzero(flat == 0)[:fewer]] = 1
+        return dataclasses.replace(pruned, key=flat.reshape(pruned.key.shape)), choice
+
+    monkeypatch.setattr(layers, "prune_layer", short)
+    call = lambda: run(weights, tokens(config), config, attention="magnitude", ratio=0.5)
+    if not fewer:
+        call()
+        return
+    with pytest.raises(InputError, match="layer 0, key: magnitude gave 63 zeros of 64"):
+        call()
+
+
+def test_the_shares_of_zeros_are_of_weights_not_of_matrices():
+    weights, config = make()
+    found, report = run(weights, tokens(config), config, attention="magnitude", mlp="magnitude")
+    pruned = [np.asarray(getattr(layer, m)) for layer in found.layers for m in MATRICES]
+    gone, size = sum(np.sum(w == 0) for w in pruned), sum(w.size for w in pruned)
+    assert float(report.sparsity_of_layers) == pytest.approx(gone / size)
+    every = sum(leaf.size for leaf in jax.tree.leaves(found))
+    assert float(report.sparsity_of_model) == pytest.approx(gone / every)
+
+
 @pytest.mark.parametrize(
     ("methods", "message"),
     [
