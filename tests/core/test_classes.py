@@ -59,8 +59,8 @@ def loaded(folder, text):
     """The function f of a text, in a module of a file."""
     file = folder / f"mine{len(list(folder.iterdir()))}.py"
     file.write_text(text, encoding="utf-8")
-    spec = importlib.util.spec_from_file_location("mine", file)
-    module = sys.modules["mine"] = importlib.util.module_from_spec(spec)
+    spec = importlib.util.spec_from_file_location("classes_of_mine", file)
+    module = sys.modules["classes_of_mine"] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module.f
 
