@@ -42,7 +42,7 @@ def law_of_steps(key: Array, config: Config) -> Compared:
     count = jnp.asarray(N.real - 1, float) * tests
     shares = [jnp.sum(turn == d).astype(float) / count for d in (1, K.n - 1)]
     begins = (s[:, :1] == indices(K.cap)[None, :]) & (batch.weight > 0)[:, None]
-    first = jnp.sum(begins, axis=0) / tests
+    first = jnp.sum(begins, axis=0).astype(float) / tests
     uniform = jnp.where(K.mask(), 1 / jnp.asarray(K.real, float), 0)
     ones = jnp.ones(2)
     return (
