@@ -50,7 +50,7 @@ class Places(edits.Places):
 
 
 def changes(node: ast.AST) -> Iterator[str]:
-    """What may be written in the place of a node by mistake, as text."""
+    """The mistakes that replace a node, as text."""
     yield from (f"({ast.unparse(new)})" for new in edits.of_node(node))
     if isinstance(node, ast.BoolOp):
         other = ast.Or() if isinstance(node.op, ast.And) else ast.And()
