@@ -1,11 +1,12 @@
 PYTHON ?= python3
+PINS ?= --constraint constraints.txt
 ENV := .venv
 BIN := $(ENV)/bin
 READY := $(ENV)/.installed
 DOCS := $(ENV)/.installed-docs
 
 .PHONY: help install oracle browser reproduce everything test fuzz mutation replicate verdicts reliability bench \
-	bench-gpu bench-plan kernels docs lint format clean
+	bench-gpu decide-gpu bench-plan kernels docs lint format clean
 
 help:
 	@echo "make reproduce    install, then run one figure of each theory: verdicts, figures and a page"
@@ -20,6 +21,7 @@ help:
 	@echo "make reliability  write the table of faults and their outcome in docs/reliability.md"
 	@echo "make bench        time every theory against NumPy, plain JAX and the machine's floor (ARGS=--profile: its parts)"
 	@echo "make bench-gpu    time every theory on a GPU or TPU, and compare its curves with the CPU's"
+	@echo "make decide-gpu   time sweeps on a GPU without each measure that the engine takes there"
 	@echo "make kernels      count the kernels of each theory on a GPU and a TPU, compiled without one (3 GB of compilers)"
 	@echo "make bench-plan   compare the estimates of jaxtheory plan with sweeps"
 	@echo "make docs         build the documentation and execute its notebooks: docs/_build/html"
@@ -29,13 +31,13 @@ help:
 
 $(READY): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(ENV)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet $(PINS) --editable '.[dev]'
 	touch $@
 
 install: $(READY)
 
 oracle: $(READY)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,oracle]'
+	$(BIN)/python -m pip install --quiet $(PINS) --editable '.[dev,oracle]'
 
 browser:
 	apt-get install --yes --no-install-recommends chromium chromium-driver || \
@@ -70,18 +72,23 @@ bench: $(READY)
 
 bench-gpu: $(READY)
 	! command -v nvidia-smi > /dev/null || \
-		$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[cuda]'
+		$(BIN)/python -m pip install --quiet $(PINS) --editable '.[cuda]'
 	env -u JAX_PLATFORMS $(BIN)/python tests/benchmarks/bench.py --accelerator $(ARGS)
 
+decide-gpu: $(READY)
+	! command -v nvidia-smi > /dev/null || \
+		$(BIN)/python -m pip install --quiet $(PINS) --editable '.[cuda]'
+	env -u JAX_PLATFORMS $(BIN)/python tests/benchmarks/decide.py $(ARGS)
+
 kernels: $(READY)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,aot]'
+	$(BIN)/python -m pip install --quiet $(PINS) --editable '.[dev,aot]'
 	$(BIN)/python -m pytest --all tests/accelerator $(ARGS)
 
 bench-plan: $(READY)
 	JAX_PLATFORMS=cpu $(BIN)/python tests/benchmarks/planner.py $(ARGS)
 
 $(DOCS): $(READY)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,docs]'
+	$(BIN)/python -m pip install --quiet $(PINS) --editable '.[dev,docs]'
 	touch $@
 
 docs: $(DOCS)

@@ -75,18 +75,18 @@ def claim(name: str, found: dict[str, Any], with_figure: bool) -> str:
     """Return one claim: its sentence, what was measured, and the verdict."""
     entry, measured = entries()[name], found["claims"].get(name)
     kind = entry.claim.origin.kind
-    kept = measured or {"decision": "not tested", "finding": "not run yet", "outcome": ""}
+    record = measured or {"decision": "not tested", "finding": "not run yet", "outcome": ""}
     facts = [f"bound {bound(entry.claim.bound)}"] if measured else []
-    differs = " (not as expected)" if kept["outcome"] == "differs" else ""
+    differs = " (not as expected)" if record["outcome"] == "differs" else ""
     where = f"; [`{entry.figure}`](gallery/{entry.room}.md#{entry.figure})" * with_figure
     why = f" *{typeset(entry.claim.why, escaped)}*" if entry.claim.why else ""
     attributes = f'data-theory="{entry.room}" data-origin="{kind}"'
-    attributes += f' data-verdict="{kept["decision"]}"'
+    attributes += f' data-verdict="{record["decision"]}"'
     return "\n\n".join(
         (
             f'<div class="claim" id="{name.lower()}" {attributes}>',
             f"**{name}**, {kind}: {typeset(entry.claim.statement, escaped)}{why}",
-            f"**{kept['finding']}**{differs}{told(kept, facts)}{where}",
+            f"**{record['finding']}**{differs}{details(record, facts)}{where}",
             *again(name, found),
             "</div>",
         )
@@ -96,10 +96,10 @@ def claim(name: str, found: dict[str, Any], with_figure: bool) -> str:
 def again(name: str, found: dict[str, Any]) -> list[str]:
     """Return what was measured under a second key, if it was."""
     second = found["again"].get(name)
-    return [f"**{second['finding']}**, key {second['key']}{told(second, [])}"] if second else []
+    return [f"**{second['finding']}**, key {second['key']}{details(second, [])}"] if second else []
 
 
-def told(measured: Found, facts: list[str]) -> str:
+def details(measured: Found, facts: list[str]) -> str:
     """Return what was measured for a claim, with further facts, behind a colon."""
     if "measured" not in measured:
         return ""
@@ -188,10 +188,10 @@ def index() -> str:
 
 def sentence(claims: dict[str, Found]) -> str:
     """Return the sentence on the expected number of wrong verdicts."""
-    kept = claims.values()
+    records = claims.values()
     return (
-        f"A verdict is wrong with probability 1 % at most: of {tally(kept).decided} verdicts, "
-        f"{wrong_verdicts(kept, ERROR):.2g} are expected to be."
+        f"A verdict is wrong with probability 1 % at most: of {tally(records).decided} verdicts, "
+        f"{wrong_verdicts(records, ERROR):.2g} are expected to be."
     )
 
 
@@ -234,14 +234,14 @@ def verdicts(found: dict[str, Any]) -> str:
     parts = [HEAD.format(wrong=sentence(claims), counts=counts(claims), commands=command)]
     for room in known:
         parts.append(f"## {room}")
-        seen = []
+        members = []
         for title, names in groups(room):
             parts += [f"### {title}", *(claim(name, found, True) for name in names)]
-            seen += names
-        rest = [name for name, entry in entries().items() if entry.room == room]
-        if rest := [name for name in rest if name not in seen]:
-            parts += ["### Other claims"] * bool(seen)
-            parts += [claim(name, found, True) for name in rest]
+            members += names
+        remaining = [name for name, entry in entries().items() if entry.room == room]
+        if remaining := [name for name in remaining if name not in members]:
+            parts += ["### Other claims"] * bool(members)
+            parts += [claim(name, found, True) for name in remaining]
     return "\n\n".join(parts) + "\n"
 
 
@@ -254,8 +254,8 @@ def readme(text: str, found: dict[str, Any]) -> str:
         r"A verdict is wrong with probability.*?to be\.", sentence(claims), text, flags=re.S
     )
     for room in jaxtheory.theories.names():
-        kept = [claims[name] for name in claims if entries()[name].room == room]
-        cells = " | ".join(str(tally(kept, origin)) for origin in ORIGINS[:2])
+        records = [claims[name] for name in claims if entries()[name].room == room]
+        cells = " | ".join(str(tally(records, origin)) for origin in ORIGINS[:2])
         row = rf"(^\| \[`{room}`\].*?\|.*?\|) [^|]* \| [^|]* \|"
         text = re.sub(row, lambda mark, cells=cells: f"{mark[1]} {cells} |", text, flags=re.M)
     return text

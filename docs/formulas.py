@@ -52,9 +52,9 @@ def join(app: Any, page: nodes.document, name: str) -> None:
         for side, step, sign in signs:
             place = node.parent.index(node) + step
             near = node.parent[place] if 0 <= place < len(node.parent) else ""
-            found = re.search(sign, str(near)) if isinstance(near, nodes.Text) else None
-            if found:
-                node[side] = found[0]
+            match = re.search(sign, str(near)) if isinstance(near, nodes.Text) else None
+            if match:
+                node[side] = match[0]
                 node.parent[place] = nodes.Text(re.sub(sign, "", str(near)))
 
 

@@ -20,26 +20,26 @@ Curve = tuple[list[float], list[float]]
 
 def curves(figure: str, panel: str) -> dict[tuple[str, str], list[Curve]]:
     """Return the curves of the panel whose title begins so, by kind and label."""
-    found: dict[tuple[str, str], list[Curve]] = defaultdict(list)
+    groups: dict[tuple[str, str], list[Curve]] = defaultdict(list)
     table = gzip.decompress((evidence.DOCS / "gallery" / f"{figure}.csv.gz").read_bytes())
     for row in csv.DictReader(io.StringIO(table.decode())):
         if not row["title"].startswith(panel):
             continue
         x, y = float(row["x"] or 0), float(row["y"])
-        runs = found[row["kind"], row["label"]]
+        runs = groups[row["kind"], row["label"]]
         if not runs or x <= runs[-1][0][-1]:
             runs.append(([], []))
         runs[-1][0].append(x)
         runs[-1][1].append(y)
-    return dict(found)
+    return dict(groups)
 
 
 def staircase(ax: Axes) -> None:
     """The loss of each run of linear attention, and the plateaus of the theory."""
-    found = curves("regression_staircase", "separate")
-    for x, y in (run for (kind, _), runs in found.items() if kind == "line" for run in runs):
+    groups = curves("regression_staircase", "separate")
+    for x, y in (run for (kind, _), runs in groups.items() if kind == "line" for run in runs):
         ax.plot(x, y, color=BLUE, alpha=0.5, linewidth=0.8)
-    levels = (run for (kind, _), runs in found.items() if kind == "theory" for run in runs)
+    levels = (run for (kind, _), runs in groups.items() if kind == "theory" for run in runs)
     for level in {y for _, ys in levels for y in ys}:
         ax.axhline(level, color="black", linestyle="--", linewidth=0.8)
     ax.set(xscale="log", xlabel="step", ylabel="loss")
@@ -50,13 +50,13 @@ def staircase(ax: Axes) -> None:
 
 def root(ax: Axes) -> None:
     """The ratio of the value matrix's entries, the theorem and the law that we derived."""
-    found = curves("walk_direction", "$v(1)/v(-1)$")
+    groups = curves("walk_direction", "$v(1)/v(-1)$")
     shown = {("theory", "theorem"): (ORANGE, "--"), ("theory", "sqrt law, t = ∞"): ("black", "--")}
     for place, (color, line) in shown.items():
-        for x, y in found[place]:
+        for x, y in groups[place]:
             name = "theorem" if color == ORANGE else "corrected law"
             ax.plot(x, y, color=color, linestyle=line, label=name, linewidth=1)
-    ((x, y),) = (run for (kind, _), runs in found.items() if kind == "line" for run in runs)
+    ((x, y),) = (run for (kind, _), runs in groups.items() if kind == "line" for run in runs)
     ax.plot(x, y, "o", color=BLUE, markersize=3.5, label="trained")
     ax.set(yscale="log", xlabel="probability of a step clockwise, p", ylabel="$v(1)/v(-1)$")
     ax.set_title(r"One that fails: $V \propto \sqrt{\Pi^\top}$, not $\Pi^\top$")
@@ -64,8 +64,8 @@ def root(ax: Axes) -> None:
 
 def boundary(ax: Axes) -> None:
     """The probability from which walks lose the parent, and the law for it."""
-    found = curves("walk_parent", "probability p")
-    for (kind, _), runs in found.items():
+    groups = curves("walk_parent", "probability p")
+    for (kind, _), runs in groups.items():
         for place, (x, y) in enumerate(runs):
             if kind == "run":
                 name = "16 runs" if place == 0 else None

@@ -33,14 +33,14 @@ def names(name: str) -> list[str]:
     """
     at = module(name)
     listed = getattr(at, "__all__", None)
-    kept = [word for word in listed or vars(at) if not word.startswith("_")]
-    kept = [word for word in kept if shown(getattr(at, word))]
+    members = [word for word in listed or vars(at) if not word.startswith("_")]
+    members = [word for word in members if shown(getattr(at, word))]
     if at is jaxtheory:
-        return kept
+        return members
     above = [getattr(jaxtheory, word) for word in jaxtheory.__all__]
     return [
         word
-        for word in kept
+        for word in members
         if (listed is not None or home(at, getattr(at, word)))
         and not any(getattr(at, word) is x for x in above)
     ]
@@ -133,11 +133,11 @@ def section(head: str, lines: list[str]) -> list[str]:
         return [f"**{head}**", "", *(escaped(line.strip()) for line in lines), ""]
     done = [f"**{head}**", ""]
     for line in lines:
-        name, colon, rest = line.partition(": ")
+        name, colon, description = line.partition(": ")
         if line.startswith(" ") or not colon:
             done.append(f"  {escaped(line.strip())}" if line else "")
         else:
-            done += ["", f"- ``{name}``: {escaped(rest)}"]
+            done += ["", f"- ``{name}``: {escaped(description)}"]
     return [*done, ""]
 
 

@@ -44,14 +44,14 @@ def webp(file: Path) -> bytes:
 def few_colors(image: Image.Image, count: int) -> Image.Image:
     """Return an image in its most frequent colors, so that lines and cells keep theirs exactly."""
     pixels = np.asarray(image).reshape(-1, 3)
-    codes, place, of = np.unique(
+    codes, place, counts = np.unique(
         pixels @ np.array([1 << 16, 1 << 8, 1]), return_inverse=True, return_counts=True
     )
     colors = np.stack([codes >> 16, codes >> 8 & 255, codes & 255], 1)
-    kept = colors[np.argsort(-of, kind="stable")[:count]]
-    nearest = [int(((kept - color) ** 2).sum(1).argmin()) for color in colors]
-    few = kept.astype(np.uint8)[nearest][place]
-    return Image.fromarray(few.reshape(image.height, image.width, 3))
+    palette = colors[np.argsort(-counts, kind="stable")[:count]]
+    nearest = [int(((palette - color) ** 2).sum(1).argmin()) for color in colors]
+    raster = palette.astype(np.uint8)[nearest][place]
+    return Image.fromarray(raster.reshape(image.height, image.width, 3))
 
 
 def collect(key: int, store: Path, again: bool) -> None:
@@ -59,9 +59,9 @@ def collect(key: int, store: Path, again: bool) -> None:
 
     Of verdicts that were found again under a second key, the numbers alone are kept.
     """
-    found: dict[str, Any] = {"figures": {}, "claims": {}, "again": {}}
+    document: dict[str, Any] = {"figures": {}, "claims": {}, "again": {}}
     if evidence.DATA.is_file():
-        found |= evidence.load()
+        document |= evidence.load()
     GALLERY.mkdir(exist_ok=True)
     for name in jaxtheory.figures.entries():
         file = stem(store, name, key).with_suffix(".json")
@@ -70,24 +70,24 @@ def collect(key: int, store: Path, again: bool) -> None:
         record = read_record(file)
         if again:
             for claim in jaxtheory.figures.get(name).claims:
-                found["again"][claim.id] = {"key": key} | numbers(record["claims"][claim.id])
+                document["again"][claim.id] = {"key": key} | numbers(record["claims"][claim.id])
             continue
-        found["figures"][name] = {word: record[word] for word in KEPT}
+        document["figures"][name] = {word: record[word] for word in KEPT}
         for claim in jaxtheory.figures.get(name).claims:
-            found["claims"][claim.id] = numbers(record["claims"][claim.id])
+            document["claims"][claim.id] = numbers(record["claims"][claim.id])
         (GALLERY / f"{name}.webp").write_bytes(webp(file.with_suffix(".png")))
         table = gzip.compress(file.with_suffix(".csv").read_bytes(), mtime=0)
         if len(table) <= NUMBERS:
             (GALLERY / f"{name}.csv.gz").write_bytes(table)
     known = {claim: entry.figure for claim, entry in evidence.entries().items()}
-    found["figures"] = {
-        name: found["figures"][name]
+    document["figures"] = {
+        name: document["figures"][name]
         for name in jaxtheory.figures.entries()
-        if name in found["figures"]
+        if name in document["figures"]
     }
     for part in ("claims", "again"):
-        found[part] = {name: found[part][name] for name in known if name in found[part]}
-    evidence.DATA.write_text(json.dumps(found, indent=0, ensure_ascii=False) + "\n", "utf-8")
+        document[part] = {name: document[part][name] for name in known if name in document[part]}
+    evidence.DATA.write_text(json.dumps(document, indent=0, ensure_ascii=False) + "\n", "utf-8")
 
 
 def numbers(claim: dict[str, Any]) -> dict[str, Any]:

@@ -49,26 +49,26 @@ def max_margin(keys: ArrayLike, queries: ArrayLike, optimal: ArrayLike) -> Rows:
     x, z = np.asarray(keys, np.float64), np.asarray(queries, np.float64)
     best = np.asarray(optimal)
     _require(x, z, best)
-    others = np.arange(x.shape[1])[None, :] != best[:, None]
-    sample, token = np.nonzero(others)
-    apart = x[sample, best[sample]] - x[sample, token]
-    along, basis = _coordinates(z)
-    asked = along[sample]
-    scale = max((np.linalg.norm(apart, axis=1) * np.linalg.norm(asked, axis=1)).max(initial=0), 0.0)
+    rivals = np.arange(x.shape[1])[None, :] != best[:, None]
+    sample, token = np.nonzero(rivals)
+    gaps = x[sample, best[sample]] - x[sample, token]
+    coordinates, basis = _coordinates(z)
+    query = coordinates[sample]
+    scale = max((np.linalg.norm(gaps, axis=1) * np.linalg.norm(query, axis=1)).max(initial=0), 0.0)
     if scale == 0:
         return np.full((x.shape[2], z.shape[1]), np.nan if len(sample) else 0.0)
-    apart = apart / scale
-    rows, W = np.zeros((0, apart.shape[1] * len(basis))), np.zeros((apart.shape[1], len(basis)))
+    gaps = gaps / scale
+    rows, W = np.zeros((0, gaps.shape[1] * len(basis))), np.zeros((gaps.shape[1], len(basis)))
     while True:
-        margins = np.sum((apart @ W) * asked, axis=1)
+        margins = np.sum((gaps @ W) * query, axis=1)
         violated = np.argsort(margins, kind="stable")[:_AT_ONCE]
         violated = violated[margins[violated] < 1 - _TOLERANCE]
-        new = (apart[violated][:, :, None] * asked[violated][:, None, :]).reshape(-1, rows.shape[1])
-        together = np.unique(np.concatenate([rows, new]), axis=0)
-        if len(together) == len(rows):
+        new = (gaps[violated][:, :, None] * query[violated][:, None, :]).reshape(-1, rows.shape[1])
+        union = np.unique(np.concatenate([rows, new]), axis=0)
+        if len(union) == len(rows):
             solution: Rows = (W / scale) @ basis
             return solution
-        rows, w = together, _smallest(together)
+        rows, w = union, _smallest(union)
         if w is None:
             return np.full((x.shape[2], z.shape[1]), np.nan)
         W = w.reshape(W.shape)

@@ -32,18 +32,7 @@ from jaxtheory.ops.linalg import eigh, quotient
 BY_NAME = ("attention", "norm", "norms", "gradient_norm", "sharpness", "distance_from_start")
 _BATCH = 3  # the stream of a run key from which batches of observables are drawn
 
-__all__ = [
-    "alignment",
-    "attention",
-    "distance_from_start",
-    "gradient_norm",
-    "margin_direction",
-    "norm",
-    "norms",
-    "on_batch",
-    "sharpness",
-    "singular_values",
-]
+__all__ = [*BY_NAME, "alignment", "margin_direction", "on_batch", "singular_values"]
 
 
 def attention(
@@ -86,21 +75,21 @@ def attention(
         values = of_network(params, problem, config, key)
         return values
     module = sys.modules.get(type(config).__module__)
-    found = getattr(module, "attention_map", None)
-    if found is None:
+    attention_map = getattr(module, "attention_map", None)
+    if attention_map is None:
         raise InputError(
             "observables.attention: the theory defines no attention map; define "
             "attention_map(params, problem, config) beside its Config, or pass theory= for a "
             "network"
         )
-    values = found(params, problem, config)
+    values = attention_map(params, problem, config)
     return values
 
 
 def _network_map(theory: Theory) -> Callable | None:
     """Return the function of the attention maps of a network, or None for another theory."""
-    found: Callable | None = getattr(theory.init, "attention_map", None)
-    return found
+    attention_map: Callable | None = getattr(theory.init, "attention_map", None)
+    return attention_map
 
 
 @dataclasses.dataclass(frozen=True)
@@ -117,8 +106,8 @@ class _NetworkAttention:
 
 def _attention_of(theory: Theory) -> Callable[..., Array]:
     """Return the observable `attention` of a theory."""
-    found = _network_map(theory)
-    return attention if found is None else _NetworkAttention(found)
+    attention_map = _network_map(theory)
+    return attention if attention_map is None else _NetworkAttention(attention_map)
 
 
 vars(attention)["of_theory"] = _attention_of  # a sweep calls it with its theory
@@ -476,13 +465,13 @@ def distance_from_start(theory: Any, algorithm: str | None = None) -> Callable[.
 
 def by_name(name: str, theory: Theory, algorithm: str | None) -> Callable[..., Array]:
     """Return the observable of one of the names in BY_NAME, for the command line."""
-    made = {
+    factories = {
         "gradient_norm": gradient_norm,
         "sharpness": sharpness,
         "distance_from_start": lambda theory: distance_from_start(theory, algorithm),
     }
-    if name in made:
-        return made[name](theory)
+    if name in factories:
+        return factories[name](theory)
     plain: Callable[..., Array] = {"attention": attention, "norm": norm, "norms": norms}[name]
     return plain
 
@@ -498,3 +487,7 @@ def _array(params: Any, name: str) -> Array:
     if name not in arrays:
         raise InputError(f"the parameters have no array {name!r}; {suggest(name, arrays)}")
     return jnp.asarray(arrays[name])
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -45,7 +45,7 @@ import jax
 import jaxtyping
 import pytest
 
-from jaxtheory.engine.compute import program
+from jaxtheory.engine.compute import compiled
 from jaxtheory.system import compilation_cache
 
 compilation_cache.use()  # in what tests compile themselves, too
@@ -66,6 +66,7 @@ SLOW = helpers.slow.listed()
 RAM = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 # beyond which compiled programs are forgotten; and the growth since, before they are so again
 MAPS, MEMORY, GROWTH = 40_000, RAM // 8, RAM // 32
+DESELECTED = pytest.StashKey[int]()  # the number of tests that were left out
 SECONDS = 5  # between two looks at what a process holds, which take up to 50 ms
 gc.freeze()  # tracing makes many objects that all live: looking for garbage seldom saves time
 gc.set_threshold(50_000, 20, 50)
@@ -88,7 +89,7 @@ def forget_compiled_programs() -> Iterator[None]:
     if time.monotonic() < looked[0] + SECONDS:
         return
     if resident() > max(MEMORY, remaining[0] + GROWTH) or maps() > MAPS:
-        program._compiled.clear()
+        compiled._compiled.clear()
         jax.clear_caches()
         helpers.contexts.renew()
         gc.collect()
@@ -142,11 +143,35 @@ def slow(item: pytest.Item) -> bool:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if not config.getoption("--all"):
-        seen: set[Path] = set()
-        for item in items:
-            again = item.name.startswith(LANE) and item.path in seen
-            if again or slow(item):
-                item.add_marker(pytest.mark.skip(reason="slow: run with --all"))
-            elif item.name.startswith(LANE):
-                seen.add(item.path)
+    """Deselect the slow tests, which one line at the end counts."""
+    if config.getoption("--all"):
+        return
+    visited: set[Path] = set()
+    quick, skipped = [], []
+    for item in items:
+        is_lane = item.name.startswith(LANE)
+        if slow(item) or (is_lane and item.path in visited):
+            skipped.append(item)
+            continue
+        if is_lane:
+            visited.add(item.path)
+        quick.append(item)
+    config.hook.pytest_deselected(items=skipped)
+    items[:] = quick
+    config.stash[DESELECTED] = len(skipped)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if (message := getattr(session.config, "workeroutput", None)) is not None:
+        message["slow"] = session.config.stash.get(DESELECTED, 0)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Each worker of xdist leaves out the same tests."""
+    node.config.stash[DESELECTED] = getattr(node, "workeroutput", {}).get("slow", 0)
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    if number := config.stash.get(DESELECTED, 0):
+        terminalreporter.write_line(f"{number} slow tests were left out; --all runs them")

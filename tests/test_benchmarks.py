@@ -3,11 +3,13 @@ it says.
 """
 
 import functools
+import json
 import threading
 
 import jax
 import numpy as np
 import pytest
+from accelerator import kernels
 from benchmarks import (
     accelerator,
     attention_pruning,
@@ -15,12 +17,14 @@ from benchmarks import (
     boundaries,
     causal_graph,
     contextual_bigram,
+    decide,
     floor,
     group_sparse,
     in_context_regression,
     lanes,
     low_rank,
     nearest_neighbor,
+    picture,
     processes,
     products,
     profiles,
@@ -36,6 +40,8 @@ from benchmarks.study import ByHand, Study
 import jaxtheory
 from jaxtheory.cli.main import main
 from jaxtheory.engine import search as searching
+from jaxtheory.engine.compute import precompile, program
+from jaxtheory.engine.planning import lay_out
 from jaxtheory.ops import draws
 from jaxtheory.system import backend
 from tests.reference.agree import agree
@@ -109,6 +115,8 @@ def test_walk():
     P = np.sin(np.pi / (M + 1) * np.outer(np.arange(1, N + 1), np.arange(1, M + 1)))
     image = W[:, K:] @ P[-1]
     same((V, image[:K], P @ image[K:]), want)
+    for carried in (random_walk.by_softmax, random_walk.by_factors):
+        same(random_walk.reduced(carried)(problem, config, STEPS), want)
 
 
 def test_masks():
@@ -147,6 +155,9 @@ def test_prompts():
     params, problem, config = last(PROMPTS, "literal")
     for train in (nearest_neighbor.by_numpy, nearest_neighbor.by_jax):
         agree(train(problem, config, STEPS), params.W, 1e-9)
+    params, problem, config = last(PROMPTS)
+    xi = nearest_neighbor.by_parameters(problem, config, STEPS)
+    same(xi, (params.xi1, params.xi2))
 
 
 def test_groups():
@@ -159,7 +170,11 @@ def test_groups():
 def test_regression():
     p, problem, config = last(REGRESSION)
     want = p.v, p.K[:, 0], p.Q[:, 0]
-    for train in (in_context_regression.by_numpy, in_context_regression.by_jax):
+    for train in (
+        in_context_regression.by_numpy,
+        in_context_regression.by_jax,
+        in_context_regression.by_moments,
+    ):
         same(train(problem, config, STEPS), want)
 
 
@@ -171,7 +186,7 @@ def test_chains():
 
 def test_diversity():
     want, problem, config = last(DIVERSITY)
-    for train in (task_diversity.by_numpy, task_diversity.by_jax):
+    for train in (task_diversity.by_numpy, task_diversity.by_jax, task_diversity.by_gram):
         same(train(problem, config, STEPS), want)
 
 
@@ -199,12 +214,12 @@ def test_by_hand():
     """The hand-written loop gives the metrics of the sweep, at its records, on its batches."""
     study = BIGRAM._replace(theory=training_alone(BIGRAM.theory))
     hand = ByHand(study)
-    seen, _ = hand.whole()
+    metrics, _ = hand.run()
     data = study.sweep()
     assert data.step.values.tolist() == hand.records.tolist()
-    for name in seen[0]:
+    for name in metrics[0]:
         got = data[name].transpose("seed", study.field, "step", ...).values
-        agree(got, np.stack([each[name] for each in seen], axis=2), 1e-9)
+        agree(got, np.stack([record[name] for record in metrics], axis=2), 1e-9)
 
 
 def test_boundaries(monkeypatch):
@@ -223,8 +238,8 @@ def test_boundaries(monkeypatch):
     )
     high = lambda data: data.learning_rate_value > 0.7
     monkeypatch.setattr(jaxtheory, "below", lambda name, limit: high)
-    found = boundaries.search(study)
-    assert (found.high / found.low <= 1 + boundaries.TOLERANCE).all()
+    brackets = boundaries.search(study)
+    assert (brackets.high / brackets.low <= 1 + boundaries.TOLERANCE).all()
     assert trained == [2 * 8] * boundaries.rounds(study)
     grid = boundaries.grid(study)
     assert grid[1:].max() / grid[:-1].max() <= 1 + boundaries.TOLERANCE
@@ -249,14 +264,14 @@ def test_timings():
         "short": timing.Side(side("whole"), side("part"), 6),
         "long": timing.Side(side("whole"), side("part"), 8),
     }
-    found = timing.alternating(sides, 3, clock)
-    assert found["ours"] == timing.Timed([2.0] * 3, [0.5] * 3, 4.0, False)
-    assert found["short"] == timing.Timed([9.0] * 3, [0.5] * 3, 4.0, False)
-    assert found["long"].seconds == [12.0] * 3 and found["long"].extrapolated
+    times = timing.alternating(sides, 3, clock)
+    assert times["ours"] == timing.Timed([2.0] * 3, [0.5] * 3, 4.0, False)
+    assert times["short"] == timing.Timed([9.0] * 3, [0.5] * 3, 4.0, False)
+    assert times["long"].seconds == [12.0] * 3 and times["long"].extrapolated
     assert calls[-3:] == ["ours", "whole", "part"]
     calls.clear()
-    found = timing.alternating({"once": timing.Side(side("ours"))}, 0, clock)
-    assert found == {"once": timing.Timed([6.0], [0.5], 0.0, False)} and len(calls) == 1
+    times = timing.alternating({"once": timing.Side(side("ours"))}, 0, clock)
+    assert times == {"once": timing.Timed([6.0], [0.5], 0.0, False)} and len(calls) == 1
 
 
 def test_rows():
@@ -285,9 +300,30 @@ def test_rows():
     assert table.cells(rows[1])[6] == "NO" and table.cells(rows[3])[1] == "cpu (CPU)"
     assert table.cells(rows[5])[2:9] == ["2.00", "", "", "≤ 2 s", "yes", "", ""]
     assert len(table.text(rows).splitlines()) == 8
-    assert all(line.count("|") == len(table.HEAD) + 1 for line in table.markdown(rows).split("\n"))
+    assert all(line.count("|") == table.SHOWN + 1 for line in table.markdown(rows).split("\n"))
+    assert all(line.count("|") == 6 for line in table.waits(rows[5:]).split("\n"))
     assert table.records(rows)[0]["most"] == 20.0
     assert [table.row(record) for record in table.records(rows)] == rows
+
+
+def test_the_picture_has_the_first_ratio_of_each_theory(tmp_path):
+    defaults = {"setting": "", "ours": 2.0, "other": 1.0, "extrapolated": False, "compiling": 1.0}
+    make_row = lambda theory, name, ratio, goal, kind="faster": table.Row(
+        theory, name, kind, **defaults, ratio=ratio, goal=goal, other_compiling=1.0, floor=0.5
+    )
+    rows = [
+        make_row("low_rank", "vmapped JAX", 2.5, 3),
+        make_row("low_rank", "full NumPy", 7.0, None),
+        make_row("low_rank", "vmapped JAX", 9.0, 3),
+        make_row("low_rank", "NumPy", 1.0, 2, "cpu"),
+        make_row("walks", "NumPy", 1.0, 2),
+    ]
+    points = {kind.ending: ratios for kind, ratios in picture.points(rows).items() if ratios}
+    assert points.pop("floor of the machine") == {"low_rank": (0.25, None)}
+    want = {"vmapped JAX": {"low_rank": (2.5, False)}, "NumPy": {"low_rank": (7.0, None)}}
+    assert points == want
+    picture.draw(rows, tmp_path / "drawn.webp")
+    assert (tmp_path / "drawn.webp").stat().st_size > 1000
 
 
 def test_processes(tmp_path, monkeypatch):
@@ -295,14 +331,14 @@ def test_processes(tmp_path, monkeypatch):
     monkeypatch.setenv("ARGS", "those of make bench")
     keep = "import os, pathlib; pathlib.Path(os.environ['XDG_CACHE_HOME']).touch()"
     code = f"{keep}; assert not os.listdir() and 'ARGS' not in os.environ; open('written', 'w')"
-    made = processes.Process((*processes.PYTHON, code), tmp_path, cache="cache")
-    made.run()
-    made.run()
+    process = processes.Process((*processes.PYTHON, code), tmp_path, cache="cache")
+    process.run()
+    process.run()
     assert (tmp_path / "cache").exists() and len(list(tmp_path.glob("*/written"))) == 2
-    kept = made._replace(folder="kept")
-    kept.run()
+    persistent = process._replace(folder="kept")
+    persistent.run()
     with pytest.raises(processes.subprocess.CalledProcessError):
-        kept.run()
+        persistent.run()
 
 
 def test_processes_to_be_timed(tmp_path, monkeypatch, capsys):
@@ -310,26 +346,26 @@ def test_processes_to_be_timed(tmp_path, monkeypatch, capsys):
     groups = list(processes.within(tmp_path))
     assert [group.theory for group in groups[:9]] == list(jaxtheory.theories.names())
     goals = [line.goal for group in groups for line in group.lines]
-    assert goals == [3] * 9 + [0.05, 0.25, 2, 2, 1, 1, 200, 360]
+    assert goals == [3] * 9 + [0.05, 0.25, 2, 2, 1.9, 1.2, 100, 300]
     monkeypatch.syspath_prepend(tmp_path / "many")
     assert main(["list"]) == 0 and "figure_999" in capsys.readouterr().out
 
 
 def test_workers(monkeypatch):
     """The other side has one worker; the process that is bound to one core ends with its group."""
-    seen = []
+    counts = []
     monkeypatch.setattr(workers, "STUDY", WALK)
-    monkeypatch.setattr(Study, "ends", lambda study: seen.append(backend.workers()))
+    monkeypatch.setattr(Study, "ends", lambda study: counts.append(backend.workers()))
     monkeypatch.setenv("JAXTHEORY_DEVICES", "2")
     workers.one()
     (group,) = workers.groups()
     group.sides["two"].run()
-    assert seen == [1, 2] and [line.goal for line in group.lines] == [1.6, None]
+    assert counts == [1, 2] and [line.goal for line in group.lines] == [1.6, None]
 
 
 def test_the_readme_has_the_numbers_of_the_page():
-    told = bench.speeds(bench.PAGE.read_text())
-    assert told.count("\n") > 6 and f"\n{told}\n" in bench.README.read_text()
+    speeds = bench.speeds(bench.PAGE.read_text())
+    assert speeds.count("\n") > 6 and f"\n{speeds}\n" in bench.README.read_text()
 
 
 def test_rate(monkeypatch):
@@ -362,19 +398,19 @@ def test_rows_of_an_accelerator(monkeypatch):
     sides["NumPy"] = timing.Side(fail)  # which is not run
     good = table.Group("walk", "small", sides, lines, {"sweep": Work(2, 1, 1)})
     bad = good._replace(setting="large", sides={**sides, "sweep": timing.Side(fail)})
-    kept = {"rates": {}, "rows": [], "lanes": [], "left": {}}
-    accelerator.rows(iter([bad, good, good._replace(more=True)]), kept, np.inf)
-    assert kept["left"] == {"walk: plain JAX: large": "ValueError: out of memory"}
-    (row,) = kept["rows"]
+    report = {"rates": {}, "rows": [], "lanes": [], "left": {}}
+    accelerator.rows(iter([bad, good, good._replace(more=True)]), report, np.inf)
+    assert report["left"] == {"walk: plain JAX: large": "ValueError: out of memory"}
+    (row,) = report["rows"]
     assert row["matmul"] == pytest.approx(2 * row["bandwidth"])
     assert len(accelerator.row_cells(row)) == len(accelerator.ROW)
-    accelerator.rows(iter([good]), kept, -np.inf)
-    assert kept["left"]["walk: plain JAX: small"] == "no time was left"
-    other = {"rows": [], "lanes": [], "left": {"walk: plain JAX: large": "no time was left"}}
+    accelerator.rows(iter([good]), report, -np.inf)
+    assert report["left"]["walk: plain JAX: small"] == "no time was left"
+    extra = {"rows": [], "lanes": [], "left": {"walk: plain JAX: large": "no time was left"}}
     row["theory"] = "random_walk"
-    found = accelerator.merged([kept, kept, other])
-    assert (found["rows"], found["left"]) == ([row], other["left"])
-    assert "no time was left" in accelerator.page(found, ["here"])
+    summary = accelerator.merged([report, report, extra])
+    assert (summary["rows"], summary["left"]) == ([row], extra["left"])
+    assert "no time was left" in accelerator.page(summary, ["here"])
 
 
 def test_lanes():
@@ -382,19 +418,19 @@ def test_lanes():
     study = GROUPS._replace(theory=training_alone(GROUPS.theory))
     curves = lanes.curves(study)
     assert {value.shape[:2] for value in curves.values()} == {(2, 2)}
-    here = lanes.Lanes(1.0, 2.0, curves, [curves])
-    record = accelerator.side_by_side("groups", here, here)
+    local = lanes.Lanes(1.0, 2.0, curves, [curves])
+    record = accelerator.side_by_side("groups", local, local)
     assert record["close"] == record["variables"] == len(curves) and record["largest"] == 0
     assert len(accelerator.lane_cells(record)) == len(accelerator.LANES)
     name, count = "loss", len(curves) - 1
     off = lambda by: curves | {name: curves[name] + by}
-    assert lanes.compared(off(1e-6), here).close == count + 1
-    found = lanes.compared(off(1e-2), here)
-    assert (found.close, found.explained, set(found.beyond)) == (count, 0, {name})
-    assert "NO" in accelerator.lane_cells(record | found._asdict())
-    found = lanes.compared(off(1e-2), here._replace(twins=[off(1e-4)]))
-    assert (found.close, found.explained, found.beyond) == (count, 1, {})
-    near = lanes.compared(lanes.curves(lanes.nudged(study, 1e-6)), here)
+    assert lanes.compared(off(1e-6), local).close == count + 1
+    comparison = lanes.compared(off(1e-2), local)
+    assert (comparison.close, comparison.explained, set(comparison.beyond)) == (count, 0, {name})
+    assert "NO" in accelerator.lane_cells(record | comparison._asdict())
+    comparison = lanes.compared(off(1e-2), local._replace(twins=[off(1e-4)]))
+    assert (comparison.close, comparison.explained, comparison.beyond) == (count, 1, {})
+    near = lanes.compared(lanes.curves(lanes.nudged(study, 1e-6)), local)
     assert not near.beyond and 0 < near.largest < 1e-4
 
 
@@ -405,8 +441,8 @@ def test_lanes_of_another_process(tmp_path, monkeypatch):
     for text, want in ((write, ["walk"]), ("pass", {}), ("import time; time.sleep(60)", {})):
         script.write_text(text)
         monkeypatch.setattr(lanes, "__file__", str(script))
-        with accelerator.on_cpu(["walk"]) as found:
-            assert found(1.0 if want == {} else 30.0) == want
+        with accelerator.on_cpu(["walk"]) as wait:
+            assert wait(1.0 if want == {} else 30.0) == want
 
 
 def test_clock(monkeypatch):
@@ -441,14 +477,14 @@ def test_clock(monkeypatch):
 
 def test_profile(monkeypatch):
     """The parts of a sweep add up to it; batches are apart where they are drawn."""
-    monkeypatch.setattr(profiles, "each", lambda function: function() and 1e-6)
+    monkeypatch.setattr(profiles, "time_call", lambda function: function() and 1e-6)
     draws_batches = {"bigram": True, "groups": False}
     for study, drawn in zip((BIGRAM, GROUPS), draws_batches.values(), strict=True):
         study = study._replace(theory=training_alone(study.theory))
         study.ends()
         seconds, parts, calls = profiles.clocked(study.ends)
         assert sum(parts.values()) == pytest.approx(seconds, abs=0.01)
-        busy = ("set-up", "problems", "start", "step", "metrics", "Python", "assembly")
+        busy = ("set-up", "problems", "start", "step", "Python", "assembly")
         assert all(parts[name] > 0 for name in busy)
         slots = {int(call.args[3]) for call in calls.values()}
         assert slots == {1} and sum(call.steps for call in calls.values()) % STEPS == 0
@@ -460,10 +496,10 @@ def test_profile(monkeypatch):
         divided = profiles.divide(parts, calls)
         assert sum(divided.values()) == pytest.approx(sum(parts.values()))
         assert divided["dispatch"] > 0
-    found = profiles.Profile("groups", "small", 0.2, 0.3, divided, (0.1, 0.15), {"dot": 0.5})
-    assert len(profiles.cells(found)) == len(profiles.cells(found._replace(floors=None)))
-    assert len(profiles.cells(found)) + 1 == len(profiles.HEAD)
-    text = profiles.page(profiles.merged([{"profiles": [found._asdict()]}]), ["here"])
+    profile = profiles.Profile("groups", "small", 0.2, 0.3, divided, (0.1, 0.15), {"dot": 0.5})
+    assert len(profiles.cells(profile)) == len(profiles.cells(profile._replace(floors=None)))
+    assert len(profiles.cells(profile)) + 1 == len(profiles.HEAD)
+    text = profiles.page(profiles.merged([{"profiles": [profile._asdict()]}]), ["here"])
     assert "| 50 % | 75 % | dot 50 % |" in text
 
 
@@ -475,7 +511,29 @@ def test_products():
         again = lambda y, _: (jax.numpy.tanh(y @ y.T @ y), None)
         return jax.lax.scan(again, x, None, 5)[0] + jax.jit(lambda x, y: x @ y)(a, a.T @ a)
 
-    closed, found = jax.make_jaxpr(step)(a), products.collections.Counter()
-    products.follow(closed.jaxpr, set(closed.jaxpr.invars), found)
-    shapes = {shapes[:2]: count for shapes, count in found.items()}
+    closed, counts = jax.make_jaxpr(step)(a), products.collections.Counter()
+    products.follow(closed.jaxpr, set(closed.jaxpr.invars), counts)
+    shapes = {shapes[:2]: count for shapes, count in counts.items()}
     assert shapes == {((2, 3), (3, 2)): 5, ((2, 2), (2, 3)): 5}
+
+
+def test_measures_for_accelerators_are_taken_from_the_engine():
+    with decide.without(decide.MEASURES):
+        assert program.block_length(np.array([0, 64])) == 1 and not program.keeps(None, None)
+        assert lay_out._SHARES["gpu"] == 4 and precompile.cores() == 1
+    assert all({*measures} <= {*decide.MEASURES} for measures, _ in decide.VARIANTS.values())
+
+
+@pytest.mark.slow
+def test_a_row_of_decide_has_its_columns():
+    row = decide.measured("task_diversity", quick=True)
+    assert {*decide.COLUMNS[:-1], "loss"} == {*row}
+
+
+def test_the_page_has_the_kernels_that_were_counted():
+    (entry,) = json.loads(kernels.TABLE.read_text()).values()
+    page = kernels.PAGE.read_text()
+    assert (
+        kernels.markdown(entry)
+        in page.partition(kernels.MARKS[0])[2].partition(kernels.MARKS[1])[0]
+    )

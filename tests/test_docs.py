@@ -60,7 +60,6 @@ def test_the_commands_on_exploring_run(tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 def test_the_commands_on_changing_a_figure_run(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     lines = (DOCS / "change-a-figure.md").read_text().splitlines()
@@ -72,8 +71,8 @@ def test_the_commands_on_changing_a_figure_run(tmp_path, monkeypatch, capsys):
         assert main(words) == 0, words
     quick = tmp_path / "results" / "mine-quick.csv"
     header = quick.read_text().splitlines()[0].split(",")
-    told = re.findall(r"`(\w+)`", "".join(line.split("|")[1] for line in lines if "| `" in line))
-    assert {*header} <= {*told} and (tmp_path / "mine.csv").is_file()
+    columns = re.findall(r"`(\w+)`", "".join(line.split("|")[1] for line in lines if "| `" in line))
+    assert {*header} <= {*columns} and (tmp_path / "mine.csv").is_file()
     for name in ("mine-quick-column.pdf", "mine-quick-column.txt"):
         assert (tmp_path / "results" / name).is_file()
 
@@ -129,6 +128,7 @@ def test_a_name_without_a_docstring_is_seen(monkeypatch):
     for thing in (bare, Row):
         thing.__module__ = jaxtheory.statistics.__name__
         monkeypatch.setattr(jaxtheory.statistics, thing.__name__, thing, raising=False)
+    monkeypatch.setattr(jaxtheory.statistics, "__all__", ["bare", "Row"])
     assert public.undocumented("jaxtheory.statistics") == [
         "jaxtheory.statistics.bare",
         "jaxtheory.statistics.Row",
@@ -208,3 +208,13 @@ def test_signs_stay_with_their_formula(monkeypatch):
 def test_the_citation_names_this_version():
     text = (ROOT / "CITATION.cff").read_text()
     assert f"\nversion: {jaxtheory.__version__}\n" in text
+
+
+@pytest.mark.parametrize("name", sorted(set(jaxtheory.__all__)))
+def test_completion_shows_the_public_names_of_a_module(name):
+    module = getattr(jaxtheory, name)
+    if not isinstance(module, types.ModuleType):
+        return
+    shown = [word for word in dir(module) if not word.startswith("__")]
+    assert shown == sorted(shown) and not {"Any", "Callable", "Path", "jax", "np"} & set(shown)
+    assert all(hasattr(module, word) for word in shown)

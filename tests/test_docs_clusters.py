@@ -72,6 +72,6 @@ def test_the_scripts_for_slurm_share_one_store(folder, number):
 
 
 def test_there_are_two_scripts_of_one_command():
-    one, other = (script.partition("_TASK\n")[2] for script in SCRIPTS)
-    assert other == f"srun -n 8 {one}"
+    one, parallel = (script.partition("_TASK\n")[2] for script in SCRIPTS)
+    assert parallel == f"srun -n 8 {one}"
     assert "#SBATCH --array=1-8\n" in SCRIPTS[0] and "#SBATCH --ntasks=8\n" in SCRIPTS[1]

@@ -32,13 +32,13 @@ def drawn(seed, samples, tokens, d, e):
 
 def by_active_sets(rows):
     """The smallest w with rows @ w >= 1 among those of equality on a set of rows."""
-    found = []
+    candidates = []
     for n in range(1, len(rows) + 1):
         for active in map(list, itertools.combinations(range(len(rows)), n)):
             w = np.linalg.lstsq(rows[active], np.ones(n))[0]
             if np.all(rows @ w >= 1 - 1e-9):
-                found.append(w)
-    return min(found, key=np.linalg.norm) if found else None
+                candidates.append(w)
+    return min(candidates, key=np.linalg.norm) if candidates else None
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -54,7 +54,7 @@ def test_slsqp_finds_it_too(seed):
     keys, queries, optimal = drawn(seed, samples=20, tokens=6, d=4, e=3)
     rows, W = rows_of(keys, queries, optimal), max_margin(keys, queries, optimal)
     assert np.min(rows @ W.ravel()) == pytest.approx(1, abs=1e-8)
-    other = minimize(
+    solution = minimize(
         lambda w: w @ w,
         2 * W.ravel() + 0.1,
         jac=lambda w: 2 * w,
@@ -62,8 +62,8 @@ def test_slsqp_finds_it_too(seed):
         method="SLSQP",
         options={"ftol": 1e-12, "maxiter": 1000},
     )
-    assert (rows @ other.x).min() > 1 - 1e-6
-    np.testing.assert_allclose(W.ravel(), other.x, rtol=1e-4, atol=1e-5 * np.linalg.norm(W))
+    assert (rows @ solution.x).min() > 1 - 1e-6
+    np.testing.assert_allclose(W.ravel(), solution.x, rtol=1e-4, atol=1e-5 * np.linalg.norm(W))
 
 
 def test_many_constraints_meet_the_conditions_of_optimality():
@@ -146,9 +146,9 @@ def test_a_single_token_needs_no_matrix():
     ],
 )
 def test_what_it_refuses(change, words):
-    asked = {"keys": np.ones((2, 3, 4)), "queries": np.ones((2, 2)), "optimal": [0, 1]} | change
+    arguments = {"keys": np.ones((2, 3, 4)), "queries": np.ones((2, 2)), "optimal": [0, 1]} | change
     with pytest.raises(InputError, match=words) as error:
-        max_margin(**asked)
+        max_margin(**arguments)
     assert "\n" not in str(error.value)
 
 

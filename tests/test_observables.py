@@ -134,7 +134,8 @@ STARTS = {  # configs whose full Hessian is quick to compute
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize(
-    ("name", "changes"), [(name, changes) for name, each in STARTS.items() for changes in each]
+    ("name", "changes"),
+    [(name, changes) for name, variants in STARTS.items() for changes in variants],
 )
 def test_sharpness_with_its_defaults_at_the_start_of_every_theory(name, changes, dtype):
     theory = jaxtheory.theories.get(name)
@@ -142,15 +143,15 @@ def test_sharpness_with_its_defaults_at_the_start_of_every_theory(name, changes,
     with jax.enable_x64(dtype == "float64"):
         compared = 0
         for seed in (0, 1):
-            key, seen = jaxtheory.run_key(0, seed), set()
+            key, visited = jaxtheory.run_key(0, seed), set()
             problem = theory.problem(jax.random.fold_in(key, 0), config)
             for algorithm in theory.algorithms.values():
                 state = algorithm.init(jax.random.fold_in(key, 1), problem, config)
                 params = algorithm.params(state, problem, config)
                 flat, _ = ravel_pytree(params)
-                if flat.size > 3000 or (start := (flat.size, float(jnp.sum(flat)))) in seen:
+                if flat.size > 3000 or (start := (flat.size, float(jnp.sum(flat)))) in visited:
                     continue
-                seen.add(start)
+                visited.add(start)
                 got = jax.jit(observables.sharpness(theory))(params, problem, config, key)
                 spectrum = np.linalg.eigvalsh(hessian(theory, params, problem, config, key))
                 near = (2e-3 if dtype == "float32" else 1e-6) * abs(spectrum).max()
@@ -227,16 +228,16 @@ def test_norms_spectra_and_angles():
     rng = np.random.default_rng(1)
     A, B = rng.normal(size=(2, 4, 4, 6))
     params = {"A": jnp.asarray(A), "B": jnp.asarray(B), "zero": jnp.zeros((4, 4, 6))}
-    of = lambda function: np.asarray(function(params, None, None))
-    np.testing.assert_allclose(of(observables.norm), np.sqrt((A**2).sum() + (B**2).sum()))
+    evaluate = lambda function: np.asarray(function(params, None, None))
+    np.testing.assert_allclose(evaluate(observables.norm), np.sqrt((A**2).sum() + (B**2).sum()))
     np.testing.assert_allclose(
-        of(observables.norms), [np.linalg.norm(A), np.linalg.norm(B), 0], rtol=1e-12
+        evaluate(observables.norms), [np.linalg.norm(A), np.linalg.norm(B), 0], rtol=1e-12
     )
-    spectrum = of(observables.singular_values("A"))
+    spectrum = evaluate(observables.singular_values("A"))
     np.testing.assert_allclose(spectrum, np.linalg.svd(A, compute_uv=False), rtol=1e-10)
     cosine = (A * B).sum() / np.linalg.norm(A) / np.linalg.norm(B)
-    np.testing.assert_allclose(of(observables.alignment("A", "B")), cosine, rtol=1e-10)
-    assert of(observables.alignment("A", "zero")) == 0
+    np.testing.assert_allclose(evaluate(observables.alignment("A", "B")), cosine, rtol=1e-10)
+    assert evaluate(observables.alignment("A", "zero")) == 0
 
 
 @pytest.mark.parametrize(

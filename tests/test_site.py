@@ -73,18 +73,18 @@ def test_verdicts_are_filtered(browser):
     selects = browser.find_elements("css selector", ".filters select")
     Select(selects[0]).select_by_value("random_walk")
     Select(selects[2]).select_by_value("fails")
-    kept = browser.execute_script(shown)
-    assert 0 < kept < everything
-    assert f"{kept} of {everything}" in browser.find_element("css selector", ".filters output").text
+    hits = browser.execute_script(shown)
+    assert 0 < hits < everything
+    assert f"{hits} of {everything}" in browser.find_element("css selector", ".filters output").text
     heading = "return [...document.querySelectorAll('#low-rank')].every(s => s.hidden)"
     assert browser.execute_script(heading)
 
 
 def test_the_search_finds_a_word(browser):
     browser.get((SITE / "search.html").as_uri() + "?q=staircase")
-    found = "return document.querySelectorAll('ul.search li').length"
+    query = "return document.querySelectorAll('ul.search li').length"
     for _ in range(100):
-        if browser.execute_script(found):
+        if browser.execute_script(query):
             return
         browser.execute_async_script("setTimeout(arguments[0], 100)")
     pytest.fail("the search finds nothing")

@@ -106,17 +106,17 @@ def module_name(path: Path) -> str:
 
 def imports(tree: ast.AST) -> set[str]:
     """The modules a source imports; `from a import b` counts as a.b."""
-    found = set()
+    modules = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            modules |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            found |= {
+            modules |= {
                 "." * node.level
                 + f"{node.module or ''}.{alias.name}".lstrip("." * bool(node.level))
                 for alias in node.names
             }
-    return found
+    return modules
 
 
 def inside(name: str, *packages: str) -> bool:
@@ -131,7 +131,7 @@ def floor(module: str) -> int | None:
     return max(own)[1] if own else None
 
 
-def beside(module: str, name: str) -> bool:
+def are_peers(module: str, name: str) -> bool:
     """True for two folders of one floor, which do not import each other."""
     (row,) = [row for k, row in enumerate(FLOORS) if k == floor(module)]
     return [place for place in row if inside(module, place)] != [
@@ -176,19 +176,21 @@ def import_fault(module: str, name: str) -> str | None:
         room = ".".join(module.split(".")[:3])
         if not inside(name, "jaxtheory.core", "jaxtheory.ops", room):
             return "a room imports core, ops and itself only"
-        here, there = (part.removeprefix(room).strip(".").split(".")[0] for part in (module, name))
-        if here in LAYERS and there in LAYERS and LAYERS.index(there) > LAYERS.index(here):
+        source, target = (
+            part.removeprefix(room).strip(".").split(".")[0] for part in (module, name)
+        )
+        if source in LAYERS and target in LAYERS and LAYERS.index(target) > LAYERS.index(source):
             return (
-                f"{here} may import "
-                f"{', '.join(LAYERS[: LAYERS.index(here)]) or 'no other file of its room'}"
+                f"{source} may import "
+                f"{', '.join(LAYERS[: LAYERS.index(source)]) or 'no other file of its room'}"
             )
         return None
-    here, there = floor(module), floor(name)
-    if here is None:
+    source, target = floor(module), floor(name)
+    if source is None:
         return f"{module} stands on no floor of the house"
-    if there is None or there > here:
+    if target is None or target > source:
         return "an import that goes upward"
-    if there == here and beside(module, name):
+    if target == source and are_peers(module, name):
         return "folders of one floor do not import each other"
     return None
 
@@ -196,8 +198,8 @@ def import_fault(module: str, name: str) -> str | None:
 def in_the_locale(call: ast.Call) -> bool:
     """Whether a call reads or writes text in whatever encoding the locale has."""
     name = getattr(call.func, "attr", getattr(call.func, "id", ""))
-    given = {word.arg: word.value for word in call.keywords}
-    if "encoding" in given:
+    keywords = {word.arg: word.value for word in call.keywords}
+    if "encoding" in keywords:
         return False
     if ast.unparse(call.func) in OTHERS:
         return False
@@ -205,11 +207,11 @@ def in_the_locale(call: ast.Call) -> bool:
         return isinstance(call.func, ast.Attribute)  # of a path
     if name == "open":
         place = 0 if isinstance(call.func, ast.Attribute) else 1
-        mode = given.get("mode", call.args[place] if len(call.args) > place else None)
+        mode = keywords.get("mode", call.args[place] if len(call.args) > place else None)
         binary = isinstance(mode, ast.Constant) and "b" in str(mode.value)
         return not binary
     return any(
-        isinstance(given.get(word), ast.Constant) and bool(given[word].value)
+        isinstance(keywords.get(word), ast.Constant) and bool(keywords[word].value)
         for word in ("text", "universal_newlines")
     )
 
@@ -225,7 +227,7 @@ def docstring_lines(tree: ast.Module) -> int:
 def faults(module: str, source: str) -> list[str]:
     """The rules that a source breaks."""
     tree = ast.parse(source)
-    found = [
+    violations = [
         f"{module} imports {name}: {why}"
         for name in sorted(imports(tree))
         if (why := import_fault(module, name))
@@ -235,7 +237,9 @@ def faults(module: str, source: str) -> list[str]:
         prints = [
             call for call in calls if isinstance(call.func, ast.Name) and call.func.id == "print"
         ]
-        found += [f"{module}:{call.lineno} prints; only the command line does" for call in prints]
+        violations += [
+            f"{module}:{call.lineno} prints; only the command line does" for call in prints
+        ]
     if inside(module, "jaxtheory.theories"):
         factors = [
             c
@@ -243,7 +247,7 @@ def faults(module: str, source: str) -> list[str]:
             if isinstance(c.func, ast.Attribute)
             and ast.unparse(c.func.value) in ("jnp.linalg", "jax.numpy.linalg")
         ]
-        found += [
+        violations += [
             f"{module}:{c.lineno} calls LAPACK on a batch; take core.linalg's"
             for c in factors
             if c.func.attr in FACTORISATIONS
@@ -254,36 +258,36 @@ def faults(module: str, source: str) -> list[str]:
             for node in ast.walk(tree)
             if isinstance(node, ast.FunctionDef) and node.name not in FACES
         ]
-        several = {
+        arities = {
             f.name: sum(
                 a.arg != "self" for a in (*f.args.posonlyargs, *f.args.args, *f.args.kwonlyargs)
             )
             for f in functions
         }
-        found += [
+        violations += [
             f"{module}.{name} takes {n} arguments: make a record"
-            for name, n in several.items()
+            for name, n in arities.items()
             if n > ARGUMENTS
         ]
-    found += [
+    violations += [
         f"{module}:{call.lineno} handles text in the locale's encoding; write encoding="
         for call in calls
         if in_the_locale(call)
     ]
     if (length := source.count("\n") - docstring_lines(tree)) > LONGEST:
-        found.append(f"{module} has {length} lines beside its docstrings: one object, or two?")
-    return found
+        violations.append(f"{module} has {length} lines beside its docstrings: one object, or two?")
+    return violations
 
 
 def room_faults(files: set[str], sources: dict[str, str]) -> list[str]:
     """The rules of names that a room breaks, given its files (relative to the room, without .py)
     and the text of some.
     """
-    found = []
+    violations = []
     for file in sorted(files - {"__init__"}):
         layer, _, inner = file.partition("/")
         if layer not in LAYERS or (inner and layer not in FOLDERS):
-            found.append(f"{file}: the files of a room are {', '.join(LAYERS)}")
+            violations.append(f"{file}: the files of a room are {', '.join(LAYERS)}")
         if layer == "checks" and inner and inner not in CHECKS_BESIDE:
             guarded = {
                 inner,
@@ -292,11 +296,11 @@ def room_faults(files: set[str], sources: dict[str, str]) -> list[str]:
                 *((f"{inner}/__init__",) if inner in FOLDERS else ()),
             }
             if not guarded & (files - {file}):
-                found.append(f"{file}: guards no file of its name")
+                violations.append(f"{file}: guards no file of its name")
     for name in ("problem", "sample"):
         if f"def {name}(" not in sources.get("data", ""):
-            found.append(f"{name} stands in data.py")
-    return found + export_faults(files, sources["__init__"])
+            violations.append(f"{name} stands in data.py")
+    return violations + export_faults(files, sources["__init__"])
 
 
 def export_faults(files: set[str], source: str) -> list[str]:
@@ -519,3 +523,40 @@ def test_listed_slow_tests_are_there_and_hold_no_path_of_a_machine():
     files = {test.partition("::")[0] for test in ids}
     assert [file for file in sorted(files) if not (ROOT / file).is_file()] == []
     assert [test for test in sorted(ids) if re.search(r"[\[ =:]/(?!nowhere/)\w+/", test)] == []
+
+
+# Participles, prepositions and pronouns. A value is named by a noun, an action by a verb.
+NOT_NAMES = frozenset(
+    "above alone along apart asked below beside beyond both each every few found gone given held "
+    "here joined kept left made many of other others rest seen several such taken there together "
+    "told whole within without written".split()
+)
+# options of the command line and slots of the contract, which are words that a user types
+SPOKEN = frozenset({"along", "every", "given", "several"})
+
+
+def named_by(tree: ast.Module) -> list[str]:
+    """The names of all functions and variables that a file defines."""
+    return [
+        node.name if isinstance(node, ast.FunctionDef) else node.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef)
+        or (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
+    ]
+
+
+def odd_names(tree: ast.Module) -> list[str]:
+    """Those that do not say what they name."""
+    return [name for name in named_by(tree) if name.strip("_") in NOT_NAMES - SPOKEN]
+
+
+def test_names_are_nouns_and_verbs():
+    """At most three in a thousand are not."""
+    trees = {
+        file: ast.parse(file.read_text(encoding="utf-8"))
+        for folder in ("jaxtheory", "sweeps", "tests")
+        for file in sorted((ROOT / folder).rglob("*.py"))
+    }
+    odd = [f"{file.name}: {name}" for file, tree in trees.items() for name in odd_names(tree)]
+    assert len(odd) <= 0.003 * sum(len(named_by(tree)) for tree in trees.values()), odd
+    assert odd_names(ast.parse("def _kept(loss): rest = loss")) == ["_kept", "rest"]

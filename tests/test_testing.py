@@ -31,7 +31,7 @@ def test_the_template(check):
     check()
 
 
-def of(theory, word):
+def select_cases(theory, word):
     """The cases of a theory whose names begin so."""
     return [case for case in testing.cases(theory, derived=()) if case.name.startswith(word)]
 
@@ -83,7 +83,7 @@ WRONG = {  # case -> changes of the template that it catches
 @pytest.mark.parametrize("word", WRONG)
 def test_what_is_wrong_is_caught(word):
     broken = template.THEORY._replace(**WRONG[word])
-    first = of(broken, word)[0]
+    first = select_cases(broken, word)[0]
     with pytest.raises((AssertionError, jaxtheory.InputError)):
         first()
 
@@ -129,11 +129,11 @@ def test_assert_gradient_shows_the_table():
 @pytest.mark.slow
 def test_a_package_in_a_fresh_environment(tmp_path):
     """Installed there, its theory is listed, and its tests, which are the contract, pass."""
-    here = tmp_path / "env"
+    environment = tmp_path / "env"
     run = lambda *words: subprocess.run(words, capture_output=True, text=True, check=False)
-    assert run(sys.executable, "-m", "venv", str(here)).returncode == 0
-    python = str(here / "bin" / "python")
-    (own,) = (here / "lib").glob("python*/site-packages")
+    assert run(sys.executable, "-m", "venv", str(environment)).returncode == 0
+    python = str(environment / "bin" / "python")
+    (own,) = (environment / "lib").glob("python*/site-packages")
     # what jaxtheory needs is not installed a second time
     shared = [*site.getsitepackages(), str(Path(jaxtheory.__file__).parents[1])]
     (own / "shared.pth").write_text("\n".join(shared) + "\n")

@@ -67,7 +67,7 @@ def found_in(store):
     return {"figures": figures, "claims": claims, "again": {}}
 
 
-def told(readme):
+def tallies(readme):
     """The number of claims that hold of each theory and origin, in the README."""
     rows = re.findall(r"^\| \[`(\w+)`\].*?\|.*?\| ([^|]*) \| ([^|]*) \|", readme, re.M)
     assert {name for name, *_ in rows} == {*jaxtheory.theories.names()}
@@ -86,31 +86,33 @@ def shown(page):
         page,
     )
     assert len({name for name, *_ in blocks}) == len(blocks)
-    return {name.upper(): tuple(rest) for name, *rest in blocks}
+    return {name.upper(): tuple(fields) for name, *fields in blocks}
 
 
 def test_every_claim_stands_once_with_its_origin_and_verdict(store):
-    found = found_in(store)
-    written = shown(evidence.verdicts(found))
-    assert {*written} == {*evidence.of_theories(found)}
-    for name, claim in found["claims"].items():
-        assert written[name][1:] == (claim["origin"], claim["decision"])
-    assert {decision for *_, decision in written.values()} > {"holds", "fails", "not tested"}
+    summary = found_in(store)
+    entries = shown(evidence.verdicts(summary))
+    assert {*entries} == {*evidence.of_theories(summary)}
+    for name, claim in summary["claims"].items():
+        assert entries[name][1:] == (claim["origin"], claim["decision"])
+    assert {decision for *_, decision in entries.values()} > {"holds", "fails", "not tested"}
 
 
 def test_readme_and_report_agree(store):
-    found = found_in(store)
-    after = evidence.readme(evidence.README.read_text(encoding="utf-8"), found)
-    assert f"All {len(found['claims'])} verdicts" in after
+    summary = found_in(store)
+    after = evidence.readme(evidence.README.read_text(encoding="utf-8"), summary)
+    assert f"All {len(summary['claims'])} verdicts" in after
     html = report.report(store).read_text(encoding="utf-8")
     for theory in jaxtheory.theories.names():
-        kept = [x for name, x in found["claims"].items() if evidence.entries()[name].room == theory]
-        want = {origin: str(tally.tally(kept, origin)) for origin in tally.ORIGINS}
-        assert all(told(after)[theory, origin] == want[origin] for origin in tally.ORIGINS[:2])
+        claims = [
+            x for name, x in summary["claims"].items() if evidence.entries()[name].room == theory
+        ]
+        want = {origin: str(tally.tally(claims, origin)) for origin in tally.ORIGINS}
+        assert all(tallies(after)[theory, origin] == want[origin] for origin in tally.ORIGINS[:2])
         cells = re.search(rf'<tr><th scope="row"><a href="#theory-{theory}".*?</tr>', html, re.S)[0]
         cells = [re.sub("<.*?>", "", cell) for cell in re.findall("<td.*?</td>", cells)]
         assert cells == ["" if text.endswith("of 0") else text for text in want.values()]
-    wrong = f"{0.01 * tally.tally(found['claims'].values()).decided:.2g}"
+    wrong = f"{0.01 * tally.tally(summary['claims'].values()).decided:.2g}"
     assert f"{wrong} are expected to be" in after and f"{wrong} of these" in html
 
 
@@ -128,14 +130,14 @@ def test_a_claim_stands_once_on_its_theory_s_page():
 
 
 def test_a_second_key_stands_below_the_first():
-    found = evidence.load()
-    text = evidence.claim("NW-1", found, False)
+    summary = evidence.load()
+    text = evidence.claim("NW-1", summary, False)
     first, second = re.findall(r"\*\*(\w+)\*\*.*\d", text)[-2:]
     assert (first, second) == (
-        found["claims"]["NW-1"]["finding"],
-        found["again"]["NW-1"]["finding"],
+        summary["claims"]["NW-1"]["finding"],
+        summary["again"]["NW-1"]["finding"],
     )
-    assert f"key {found['again']['NW-1']['key']}: " in text
+    assert f"key {summary['again']['NW-1']['key']}: " in text
 
 
 def test_signs_of_markdown_are_escaped():
@@ -180,9 +182,9 @@ def test_a_thin_line_keeps_its_color():
     cells = np.indices((90, 90)).sum(0)[..., None] * [1, 1, 0]  # many colors, none of them often
     cells[:60] = 255
     cells[30] = [213, 94, 0]
-    few = np.asarray(verdicts.few_colors(Image.fromarray(cells.astype(np.uint8)), 8))
-    assert len(np.unique(few.reshape(-1, 3), axis=0)) == 8
-    assert few[30].tolist() == [[213, 94, 0]] * 90 and few[0].tolist() == [[255] * 3] * 90
+    pixels = np.asarray(verdicts.few_colors(Image.fromarray(cells.astype(np.uint8)), 8))
+    assert len(np.unique(pixels.reshape(-1, 3), axis=0)) == 8
+    assert pixels[30].tolist() == [[213, 94, 0]] * 90 and pixels[0].tolist() == [[255] * 3] * 90
 
 
 def test_the_command_of_a_figure_is_the_one_that_was_run():

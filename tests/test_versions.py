@@ -18,20 +18,20 @@ PINNED = {
 }
 
 
-def asked() -> list[Requirement]:
+def requirements() -> list[Requirement]:
     """What the package and its extras need, accelerators and itself aside."""
     extras = PROJECT["optional-dependencies"]
-    texts = [t for name, each in extras.items() if name not in ("cuda", "tpu") for t in each]
-    found = [Requirement(text) for text in (*PROJECT["dependencies"], *texts)]
-    return [one for one in found if one.name != "jaxtheory"]
+    texts = [t for name, group in extras.items() if name not in ("cuda", "tpu") for t in group]
+    entries = [Requirement(text) for text in (*PROJECT["dependencies"], *texts)]
+    return [one for one in entries if one.name != "jaxtheory"]
 
 
 def test_the_tested_set_has_what_is_asked_for() -> None:
-    for one in asked():
+    for one in requirements():
         assert PINNED[canonicalize_name(one.name)] in one.specifier, one
 
 
 def test_no_numcodecs_that_runs_pickles() -> None:
     """Before 0.16.6 a Zarr store of the second format could name a pickle as a filter."""
-    (bound,) = (one for one in asked() if one.name == "numcodecs")
+    (bound,) = (one for one in requirements() if one.name == "numcodecs")
     assert Version("0.16.5") not in bound.specifier and Version("0.16.6") in bound.specifier

@@ -7,7 +7,7 @@ x^T Gamma h. SGD from Gamma = 0. Lambda = diag(lambda): tasks and SGD turn with 
 | symbol    | code                       | shape                     |                            |
 |-----------|----------------------------|---------------------------|----------------------------|
 | lambda    | Problem.spectrum           | (d,)                      | eigenvalues of Lambda      |
-| w, x_i, x | Batch.task, .shown, .asked | (B, d), (B, n, d), (B, d) | of the prompts of a step   |
+| w, x_i, x | Batch.task, .shown, .query | (B, d), (B, n, d), (B, d) | of the prompts of a step   |
 | Gamma     | Params.gamma               | (d, d)                    | keys times queries         |
 """
 
@@ -43,7 +43,7 @@ class Batch(NamedTuple):
 
     task: Float[Array, "B d"]
     shown: Float[Array, "B n d"]
-    asked: Float[Array, "B d"]
+    query: Float[Array, "B d"]
 
 
 class Params(NamedTuple):
@@ -75,7 +75,7 @@ def attend(params, batch, config):
     """h = sum_i <w, x_i> x_i / n [B, d], and r = x^T Gamma h - <w, x> [B]."""
     labels = jnp.einsum("bd,bnd->bn", batch.task, batch.shown)
     h = jnp.einsum("bn,bnd->bd", labels, batch.shown) / config.prompt_length.real
-    return h, jnp.sum(batch.asked * (h @ params.gamma.T - batch.task), axis=1)
+    return h, jnp.sum(batch.query * (h @ params.gamma.T - batch.task), axis=1)
 
 
 def loss(params, batch, problem, config):
@@ -86,7 +86,7 @@ def loss(params, batch, problem, config):
 def gradient(params, batch, problem, config):
     """dL/dGamma = 1/B sum_b r_b x_b h_b^T."""
     h, r = attend(params, batch, config)
-    return Params(jnp.einsum("b,bd,be->de", r, batch.asked, h) / config.batch_size.real)
+    return Params(jnp.einsum("b,bd,be->de", r, batch.query, h) / config.batch_size.real)
 
 
 def step(key, t, state, batch, problem, config):
@@ -147,8 +147,8 @@ def descent_by_autodiff(key, config):
     gain, best = predict(p, config, jnp.arange(4))["gain"], optimum(p, config)[None, :]
     slope = lambda at: jax.grad(population_loss)(Params(at), p, config).gamma
     rows = jnp.concatenate([gain[:-1], best]), jnp.concatenate([gain[1:], best])
-    here, there = map(jax.vmap(jnp.diag), rows)
-    return here - config.learning_rate * jax.vmap(slope)(here), there
+    starts, ends = map(jax.vmap(jnp.diag), rows)
+    return starts - config.learning_rate * jax.vmap(slope)(starts), ends
 
 
 THEORY = jaxtheory.Theory(

@@ -43,3 +43,7 @@ def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(importlib.import_module(f"jaxtheory.claims.{_HOMES[name]}"), name)
     raise AttributeError(f"module 'jaxtheory.claims' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

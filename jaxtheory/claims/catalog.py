@@ -20,6 +20,8 @@ from jaxtheory.core.plugins import question_of_file
 if TYPE_CHECKING:
     from jaxtheory.claims.figure import Figure
 
+__all__ = ["Entry", "entries", "files", "folder", "get", "headlines", "seconds"]
+
 # its name wherever it lies: in the wheel, or beside the package in a checkout
 PACKAGE = "jaxtheory._sweeps"
 
@@ -54,8 +56,8 @@ def folder() -> Path:
         >>> (jaxtheory.figures.folder() / "random_walk").is_dir()
         True
     """
-    here = Path(__file__).parents[1]
-    return next(place for place in (here / "_sweeps", here.parent / "sweeps") if place.is_dir())
+    root = Path(__file__).parents[1]
+    return next(place for place in (root / "_sweeps", root.parent / "sweeps") if place.is_dir())
 
 
 def files() -> dict[str, Path]:
@@ -69,8 +71,8 @@ def files() -> dict[str, Path]:
         >>> jaxtheory.figures.files()["walk_phase"].name
         'walk_phase.py'
     """
-    found = sorted(folder().glob("*/*.py"))
-    return {file.stem: file for file in found if not file.stem.startswith("_")}
+    paths = sorted(folder().glob("*/*.py"))
+    return {file.stem: file for file in paths if not file.stem.startswith("_")}
 
 
 def entries() -> dict[str, Entry]:
@@ -107,8 +109,8 @@ def headlines() -> tuple[str, ...]:
 
 @functools.cache
 def _measured() -> dict[str, float]:
-    found: dict[str, float] = json.loads((folder() / "seconds.json").read_text(encoding="utf-8"))
-    return found
+    seconds: dict[str, float] = json.loads((folder() / "seconds.json").read_text(encoding="utf-8"))
+    return seconds
 
 
 def seconds(name: str) -> float | None:
@@ -161,12 +163,16 @@ def get(name: str) -> "Figure":
         >>> jaxtheory.figures.get("walk_phase").name
         'walk_phase'
     """
-    known, others = files(), plugins.offered(plugins.FIGURES)
+    known, entry_points = files(), plugins.offered(plugins.FIGURES)
     if name not in known:
-        if name not in others:
-            raise InputError(f"unknown figure {name!r}; {suggest(name, [*known, *others])}")
-        figure: Figure = plugins.load_entry(others[name])
+        if name not in entry_points:
+            raise InputError(f"unknown figure {name!r}; {suggest(name, [*known, *entry_points])}")
+        figure: Figure = plugins.load_entry(entry_points[name])
         return figure
     _package()
     figure = importlib.import_module(f"{PACKAGE}.{known[name].parent.name}.{name}").FIGURE
     return figure
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -34,18 +34,18 @@ class _Curve(NamedTuple):
 class _Compared(NamedTuple):
     """Curves compared with each other at an exponent of x, at all weighted points of all curves.
 
-    rest: what remains of each run with its own exponent of y (run, point), times sqrt(weight).
+    residuals: what remains of each run with its own exponent of y (run, point), times sqrt(weight).
     b: the exponent of y of each run.
     bent: the part of the interpolation that is not linear, in the middle between two points of a
         curve (run, point), times sqrt(weight).
-    apart: the coefficient of b in the rest (point), times sqrt(weight).
+    distances: the coefficient of b in the rest (point), times sqrt(weight).
     weight: the sum of the weights. spread: the weighted squares of log(y k^-b) around its mean.
     """
 
-    rest: np.ndarray
+    residuals: np.ndarray
     b: np.ndarray
     bent: np.ndarray
-    apart: np.ndarray
+    distances: np.ndarray
     weight: float
     spread: float
 
@@ -105,8 +105,8 @@ def collapse(values: xr.Dataset, x: str, y: str, over: str) -> xr.Dataset:
     n = len(curves[0].v)
     reach = max(np.ptp(curve.u) for curve in curves) / np.ptp(k)  # beyond it curves share no x
     tried = np.linspace(-reach, reach, _GRID)
-    each = [_compare(curves, k, float(a)) for a in tried]
-    unlike = np.array([_unlike(one) for one in each])
+    comparisons = [_compare(curves, k, float(a)) for a in tried]
+    unlike = np.array([_unlike(one) for one in comparisons])
     if not np.isfinite(unlike).any():
         note = "No exponents: where the curves share x they do not vary."
         return _dataset(np.full(2, np.nan), np.full((2, 2), np.nan), np.nan, None, note)
@@ -115,18 +115,18 @@ def collapse(values: xr.Dataset, x: str, y: str, over: str) -> xr.Dataset:
     low, high = max(known.min(), start - near), min(known.max(), start + near)
     a, without, settled = _refined(curves, k, low, high)
     best = _compare(curves, k, a)
-    fits, size = _fits(best), float(np.linalg.norm(best.rest.mean(0)) / best.weight**0.5)
+    fits, size = _fits(best), float(np.linalg.norm(best.residuals.mean(0)) / best.weight**0.5)
     interval = _interval(curves, k, best, a + (n - 1) * (without.mean() - without), 1e-3 * reach)
-    wide = [one.weight > _WIDE * len(one.apart) for one in each]
+    wide = [one.weight > _WIDE * len(one.distances) for one in comparisons]
     elsewhere = any(
         _fits(one)
-        for at, one, most in zip(tried, each, wide, strict=True)
+        for at, one, most in zip(tried, comparisons, wide, strict=True)
         if abs(at - a) > near and (most or one.spread > best.spread / 2)
     )
     nothing = np.tile([-np.inf, np.inf], (2, 1))
     if n < 2:
         interval, note = nothing, "No interval: one seed only."
-    elif not fits and any(_fits(one) for one, most in zip(each, wide, strict=True) if most):
+    elif not fits and any(_fits(one) for one, most in zip(comparisons, wide, strict=True) if most):
         fits, interval = None, nothing
         note = "No interval: the curves collapse only where they do not vary."
     elif not fits:
@@ -141,7 +141,7 @@ def collapse(values: xr.Dataset, x: str, y: str, over: str) -> xr.Dataset:
 
 def _fits(compared: _Compared) -> bool | None:
     """Return True if the residuals are noise or an error of interpolation."""
-    return is_noise(compared.rest, _slack(compared))
+    return is_noise(compared.residuals, _slack(compared))
 
 
 def _interval(
@@ -151,14 +151,14 @@ def _interval(
     a = float(of_a.mean())
     # how the rest and the exponent of y change with that of x
     below, above = (_compare(curves, k, a + way * step) for way in (-1, 1))
-    slope = np.linalg.norm(above.rest.mean(0) - below.rest.mean(0)) / (2 * step)
+    slope = np.linalg.norm(above.residuals.mean(0) - below.residuals.mean(0)) / (2 * step)
     turn = (above.b.mean() - below.b.mean()) / (2 * step)
     low, high = ends(np.stack([of_a, best.b + turn * (of_a - a)], -1))
     # the most that errors of interpolation change both
     reach = _slack(best) / max(float(slope), _TINY)
     reaches = (
         reach,
-        _slack(best) / max(float(np.linalg.norm(best.apart)), _TINY) + abs(turn) * reach,
+        _slack(best) / max(float(np.linalg.norm(best.distances)), _TINY) + abs(turn) * reach,
     )
     return np.stack([low, high], -1) + np.outer(reaches, [-1, 1])
 
@@ -181,57 +181,59 @@ def _curves(values: xr.Dataset, x: str, y: str, over: str) -> tuple[list[_Curve]
             f"y = {y!r}: not a variable of the dataset; {suggest(y, map(str, values.data_vars))}"
         )
     table = values[y]
-    along, sizes = coordinate(table, x), coordinate(table, over)
+    positions, sizes = coordinate(table, x), coordinate(table, over)
     require_one([dim for dim in table.dims if dim not in (x, over, "seed")], y)
     if len(sizes) < 2:
         raise InputError(f"over = {over!r}: one curve only; curves of two or more values collapse")
     if not np.all(sizes > 0) or len(np.unique(sizes)) < len(sizes):
         raise InputError(f"over = {over!r}: its values must be positive and different, for log(k)")
-    order = np.argsort(along)
-    order = order[along[order] > 0]
-    if len(np.unique(along[order])) < len(order):
+    order = np.argsort(positions)
+    order = order[positions[order] > 0]
+    if len(np.unique(positions[order])) < len(order):
         raise InputError(f"x = {x!r}: has equal values; a curve has one y at each x")
     runs = (table if "seed" in table.dims else table.expand_dims("seed")).transpose("seed", over, x)
-    whole, pseudo = logarithms(runs.values.astype(float)[..., order])
+    log_means, pseudo = logarithms(runs.values.astype(float)[..., order])
     curves = []
     for i, size in enumerate(sizes):
-        there = np.isfinite(whole[i]) & np.isfinite(pseudo[:, i]).all(0)
-        if there.sum() < 3:
+        mask = np.isfinite(log_means[i]) & np.isfinite(pseudo[:, i]).all(0)
+        if mask.sum() < 3:
             raise InputError(
-                f"{y}: {int(there.sum())} positive means at {over} = {size:g}, and a curve needs "
+                f"{y}: {int(mask.sum())} positive means at {over} = {size:g}, and a curve needs "
                 f"three; leave {over} = {size:g} out"
             )
-        u, v = np.log(along[order][there]), pseudo[:, i, there]
+        u, v = np.log(positions[order][mask]), pseudo[:, i, mask]
         curves.append(_Curve(u, v, np.gradient(v, u, axis=1)))
     return curves, np.log(sizes)
 
 
 def _compare(curves: list[_Curve], k: np.ndarray, a: float) -> _Compared:
     """Compare each curve with the others at an exponent of x."""
-    rest, bent, apart, values, weights = [], [], [], [], []
+    residuals, bent, distances, values, weights = [], [], [], [], []
     for i, one in enumerate(curves):
         difference, bows = np.zeros_like(one.v), np.zeros_like(one.v)
         sizes, total = np.zeros(len(one.u)), np.zeros(len(one.u))
-        for j, other in enumerate(curves):
+        for j, reference in enumerate(curves):
             if i == j:
                 continue
             at = one.u - a * (k[i] - k[j])
-            first, last = other.u[0], other.u[-1]
+            first, last = reference.u[0], reference.u[-1]
             inside = np.minimum(at - first, last - at) / (_MARGIN * (last - first))
             weight = np.clip(inside, 0, 1)
-            value, bow = _interpolated(other, at)
+            value, bow = _interpolated(reference, at)
             difference += weight * (one.v - value)
             bows += weight * bow
             sizes += weight * (k[i] - k[j])
             total += weight
         full = np.minimum(total, 1)
         scale = np.sqrt(full) / np.where(total > 0, total, 1)
-        rest.append(difference * scale)
+        residuals.append(difference * scale)
         bent.append(bows * scale)
-        apart.append(sizes * scale)
+        distances.append(sizes * scale)
         values.append(np.stack([one.v.mean(0), np.full(len(one.u), k[i])]))
         weights.append(full)
-    r, c, (v, size), w = (np.concatenate(part, -1) for part in (rest, apart, values, weights))
+    r, c, (v, size), w = (
+        np.concatenate(part, -1) for part in (residuals, distances, values, weights)
+    )
     b = r @ c / max(float(c @ c), _TINY)
     v = v - b.mean() * size
     spread = float(w @ (v - w @ v / max(float(w.sum()), _TINY)) ** 2)
@@ -255,10 +257,10 @@ def _unlike(compared: _Compared) -> float:
     """Residual variation as a share of that of the curves; infinite for few points, and without
     variation.
     """
-    few = compared.weight < max(3, _LEAST * len(compared.apart))
-    if few or compared.spread <= ROUNDING**2 * compared.weight:
+    is_sparse = compared.weight < max(3, _LEAST * len(compared.distances))
+    if is_sparse or compared.spread <= ROUNDING**2 * compared.weight:
         return np.inf
-    return float(np.sum(compared.rest.mean(0) ** 2)) / compared.spread
+    return float(np.sum(compared.residuals.mean(0) ** 2)) / compared.spread
 
 
 def _slack(compared: _Compared) -> float:
@@ -288,12 +290,12 @@ def _refined(
     for turn in range(_ROUNDS):
         grid = np.linspace(low, high, _FINE)
         compared = [_compare(curves, k, float(a)) for a in grid]
-        squares = np.array([_squares(one.rest) / one.weight for one in compared])
+        squares = np.array([_squares(one.residuals) / one.weight for one in compared])
         least = squares.argmin(0)
         settled &= turn > 0 or bool(np.all((least > 0) & (least < _FINE - 1)))
         # the vertex of the parabola through the least and its neighbors
-        i, each = np.clip(least, 1, _FINE - 2), np.arange(squares.shape[1])
-        before, middle, after = (squares[i + way, each] for way in (-1, 0, 1))
+        i, columns = np.clip(least, 1, _FINE - 2), np.arange(squares.shape[1])
+        before, middle, after = (squares[i + way, columns] for way in (-1, 0, 1))
         bend = before - 2 * middle + after
         shift = np.where(bend > 0, (before - after) / np.where(bend > 0, 2 * bend, 1), 0)
         best = grid[i] + shift.clip(-1, 1) * (grid[1] - grid[0])

@@ -107,5 +107,5 @@ def seeds(figure: Figure, quick: bool) -> list[int]:
     options = arguments(figure, quick)[1]
     parameter = inspect.signature(figure.experiment or figure.verb).parameters.get("seeds")
     default = 1 if parameter is None or parameter.default is parameter.empty else parameter.default
-    asked = options.get("seeds", default)
-    return list(range(asked)) if isinstance(asked, int) else list(asked)
+    request = options.get("seeds", default)
+    return list(range(request)) if isinstance(request, int) else list(request)

@@ -23,11 +23,13 @@ def pseudo_values(
     They are shifted so that their mean is the number measured on all seeds.
     """
     everything = list(range(n))
-    whole = np.asarray(measure(everything), float)
-    without = [measure([j for j in everything if j != i]) for i in everything] if n > 1 else [whole]
-    each = np.asarray(without, float)
+    estimate = np.asarray(measure(everything), float)
+    without = (
+        [measure([j for j in everything if j != i]) for i in everything] if n > 1 else [estimate]
+    )
+    replicates = np.asarray(without, float)
     with np.errstate(invalid="ignore"):  # inf - inf, where there is no number
-        return whole, whole + (n - 1) * (each.mean(0) - each)
+        return estimate, estimate + (n - 1) * (replicates.mean(0) - replicates)
 
 
 def logarithms(runs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -51,10 +53,10 @@ def ends(pseudo: np.ndarray, error: float = ERROR) -> tuple[np.ndarray, np.ndarr
     """
     columns = pseudo.reshape(len(pseudo), -1).T
     if len(pseudo) < 2:
-        both = np.where(np.isnan(columns), np.nan, interval.NOTHING)
+        intervals = np.where(np.isnan(columns), np.nan, interval.NOTHING)
     else:
-        both = np.array([interval.of_mean(column, error) for column in columns])
-    low, high = both.T.reshape(2, *pseudo.shape[1:])
+        intervals = np.array([interval.of_mean(column, error) for column in columns])
+    low, high = intervals.T.reshape(2, *pseudo.shape[1:])
     return low, high
 
 

@@ -189,8 +189,8 @@ def _lost(dataset: xr.Dataset, values: xr.DataArray) -> str:
         return ""
     diverged = (dataset["diverged_at"] >= 0).all("seed")
     diverged = diverged.all([dim for dim in diverged.dims if dim not in values.dims])
-    others = [dim for dim in values.dims if dim not in diverged.dims]
-    lost = diverged & values.isnull().all(others)
+    other_dims = [dim for dim in values.dims if dim not in diverged.dims]
+    lost = diverged & values.isnull().all(other_dims)
     if not lost.any():
         return ""
     return named(lost, [str(dim) for dim in lost.dims], int(np.argmax(lost.values))) or "everywhere"

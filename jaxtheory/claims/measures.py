@@ -90,8 +90,10 @@ def crossing(values: xr.DataArray, level: float, of: xr.DataArray | None = None)
         part = 0 if y[i] == level else (level - y[i]) / (y[i + 1] - y[i])
         return float(x[i] + part * (x[i + 1] - x[i]))
 
-    there = (values.step.astype(float) if of is None else of).broadcast_like(values)
-    return xr.apply_ufunc(first, values, there, input_core_dims=[["step"]] * 2, vectorize=True)
+    coordinates = (values.step.astype(float) if of is None else of).broadcast_like(values)
+    return xr.apply_ufunc(
+        first, values, coordinates, input_core_dims=[["step"]] * 2, vectorize=True
+    )
 
 
 @takes_labeled

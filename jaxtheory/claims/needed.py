@@ -68,10 +68,10 @@ def _projection(values: np.ndarray, statistic: str, error: float) -> Callable[[i
         return lambda n: interval.of_median(_alike(values, n), error)
     if len(values) < 2:
         return lambda n: interval.NOTHING
-    many, mean = max(len(values), _SHAPE), values.mean()
-    alike = _alike(values, many)
+    sample_size, mean = max(len(values), _SHAPE), values.mean()
+    alike = _alike(values, sample_size)
     low, high = interval.of_mean(alike, error)
-    width = many**0.5 / interval.student(error, many)
+    width = sample_size**0.5 / interval.student(error, sample_size)
     width *= values.std(ddof=1) / (alike.std(ddof=1) or 1.0)
 
     def of_mean(n: int) -> Interval:

@@ -69,30 +69,30 @@ def exponent(
             "exponent with its straightness needs three"
         )
     values, u = values.isel({over: np.flatnonzero(inside)}), np.log(x[inside])
-    others = [dim for dim in values.dims if dim not in (over, "seed")]
+    other_dims = [dim for dim in values.dims if dim not in (over, "seed")]
     seeded = "seed" in values.dims
-    table = (values if seeded else values.expand_dims("seed")).transpose("seed", *others, over)
-    whole, runs = logarithms(table.values.astype(float))
+    table = (values if seeded else values.expand_dims("seed")).transpose("seed", *other_dims, over)
+    log_means, runs = logarithms(table.values.astype(float))
     # orthonormal polynomials of log(x): the line, and the part of the parabola beside it
     centered = u - u.mean()
     basis = np.linalg.qr(np.vander(centered, 3, increasing=True))[0].T
     line, bow = basis[1] / (basis[1] @ centered), basis[2] / (basis[2] @ centered**2)
     weights = np.stack([line, 2 * np.ptp(u) * bow])  # of the exponent and of the curvature
     measured = np.moveaxis(runs @ weights.T, -1, 1)  # (run, number, ...)
-    rest = runs - runs @ basis[:2].T @ basis[:2]
-    a, curvature = np.moveaxis(whole @ weights.T, -1, 0)
+    residuals = runs - runs @ basis[:2].T @ basis[:2]
+    a, curvature = np.moveaxis(log_means @ weights.T, -1, 0)
     low, high = ends(measured)
     bound = np.maximum(abs(a) / 2, 0.1)
     straight = np.full(a.shape, None)
     for at in np.ndindex(a.shape):
-        straight[at] = _straight(measured[:, 1][:, *at], rest[:, *at], bound[at])
+        straight[at] = _straight(measured[:, 1][:, *at], residuals[:, *at], bound[at])
     names = {"exponent": a, "curvature": curvature, "straight": straight}
     names |= {"low": low[0], "high": high[0], "curvature_low": low[1], "curvature_high": high[1]}
-    found: dict[str, tuple] = {name: (others, array) for name, array in names.items()}
-    found["local"] = ([*others, over], np.diff(whole) / np.diff(u))
-    coords = {dim: values[dim] for dim in others if dim in values.coords}
+    variables: dict[str, tuple] = {name: (other_dims, array) for name, array in names.items()}
+    variables["local"] = ([*other_dims, over], np.diff(log_means) / np.diff(u))
+    coords = {dim: values[dim] for dim in other_dims if dim in values.coords}
     coords |= {over: np.exp((u[1:] + u[:-1]) / 2)}
-    return xr.Dataset(found, coords, {"note": _note(whole, len(runs), over)})
+    return xr.Dataset(variables, coords, {"note": _note(log_means, len(runs), over)})
 
 
 def _straight(curvature: np.ndarray, rest: np.ndarray, bound: float) -> bool | None:
@@ -174,9 +174,9 @@ def fitted_law(values: xr.DataArray, over: str) -> FittedLaw:
         'exponent −0.50 [−0.51, −0.49]'
     """
     x = coordinate(values, over)
-    others = [dim for dim in values.dims if dim not in ("seed", over)]
-    require_one([dim for dim in others if values.sizes[dim] != 1], "values")
-    table = values.squeeze(others, drop=True).astype(float)
+    other_dims = [dim for dim in values.dims if dim not in ("seed", over)]
+    require_one([dim for dim in other_dims if values.sizes[dim] != 1], "values")
+    table = values.squeeze(other_dims, drop=True).astype(float)
     mean = table.mean("seed") if "seed" in table.dims else table
     at = np.flatnonzero((mean.values > 0) & (x > 0))
     if len(at) < 3:

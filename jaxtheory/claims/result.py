@@ -14,6 +14,7 @@ from jaxtheory.claims.interval import ERROR
 from jaxtheory.claims.judged import Judged, judge
 from jaxtheory.core.code_hash import code_hash
 from jaxtheory.core.errors import InputError
+from jaxtheory.core.faces import as_html, as_text
 from jaxtheory.core.plain import as_json
 from jaxtheory.engine.results.identity import fingerprint
 from jaxtheory.engine.sweep import sweep
@@ -41,6 +42,21 @@ class FigureResult(NamedTuple):
     dataset: xr.Dataset
     verdicts: list[Judged]
     stores: tuple[Path, ...]
+
+    def _face(self) -> tuple[str, dict[str, str]]:
+        return f"Figure {self.figure.name}", {
+            **{
+                judged.claim.id: judged.verdict.decision if judged.verdict else judged.reason
+                for judged in self.verdicts
+            },
+            "store": ", ".join(map(str, self.stores)),
+        }
+
+    def __repr__(self) -> str:
+        return as_text(self)
+
+    def _repr_html_(self) -> str:
+        return as_html(self)
 
     @property
     def store(self) -> Path | None:
@@ -118,7 +134,7 @@ def run_figure(
         needed = [*needed, *new] if grows else new
         dataset, place = _part(figure, key, quick, needed, store, options)
         parts, stores = ([dataset] if grows else [*parts, dataset]), stores + place
-        dataset = _joined(parts)
+        dataset = _join(parts)
         later = judge(figure.claims, dataset, error=ERROR / 2**look)
         pairs = zip(verdicts or later, later, strict=True)
         verdicts = [old if _decided(old) else new for old, new in pairs]
@@ -151,32 +167,32 @@ def _part(
     options: dict[str, Any],
 ) -> tuple[xr.Dataset, tuple[Path, ...]]:
     """The dataset of these seeds, with the directory where it is stored."""
-    config, asked = arguments(figure, quick)
+    config, keywords = arguments(figure, quick)
     own = seeds_of(figure, quick)
     if figure.experiment is None:
         assert figure.theory is not None
         place = None if store is None else located(store)
         if seeds != own:
-            asked["seeds"] = seeds
+            keywords["seeds"] = seeds
             if place is not None and figure.verb is not sweep:
                 place = place.with_name(f"{place.name}-seeds-{seeds[0]}-{seeds[-1]}")
-        dataset = figure.verb(figure.theory, config, key=key, store=place, **options, **asked)
+        dataset = figure.verb(figure.theory, config, key=key, store=place, **options, **keywords)
         return dataset, () if place is None else (place,)
-    request = {"code": code_hash(figure.experiment), "key": key, **asked}
+    request = {"code": code_hash(figure.experiment), "key": key, **keywords}
     request.pop("seeds", None)
-    if "seeds" in asked:
-        asked["seeds"] = max(seeds) + 1
+    if "seeds" in keywords:
+        keywords["seeds"] = max(seeds) + 1
     with tempfile.TemporaryDirectory() as nowhere:
         folder = located(store or nowhere) / f"{figure.name}-{fingerprint(as_json(request))}"
-        dataset = figure.experiment(folder, key, options["progress"], **asked)
+        dataset = figure.experiment(folder, key, options["progress"], **keywords)
     return dataset, () if store is None else (folder,)
 
 
-def _joined(parts: list[xr.Dataset]) -> xr.Dataset:
+def _join(parts: list[xr.Dataset]) -> xr.Dataset:
     """One dataset of the seeds of several."""
     if len(parts) == 1:
         return parts[0]
-    joined: xr.Dataset = xr.concat(
+    dataset: xr.Dataset = xr.concat(
         parts,
         "seed",
         data_vars="minimal",
@@ -185,5 +201,5 @@ def _joined(parts: list[xr.Dataset]) -> xr.Dataset:
         join="override",
         combine_attrs="override",
     )
-    joined.attrs.pop("note", None)  # of a boundary: on the runs of the first part alone
-    return joined
+    dataset.attrs.pop("note", None)  # of a boundary: on the runs of the first part alone
+    return dataset

@@ -12,6 +12,7 @@ from jaxtheory.claims.bound import Bound, at_least, at_most, between, require_bo
 from jaxtheory.claims.interval import ERROR, Interval
 from jaxtheory.claims.needed import seeds_needed
 from jaxtheory.core.errors import InputError, suggest
+from jaxtheory.core.faces import as_html, as_text
 from jaxtheory.engine.results.labeled import takes_labeled
 from jaxtheory.engine.results.summary import label
 
@@ -85,6 +86,25 @@ class Verdict(NamedTuple):
     seeds: int = 0
     exceptions: Exceptions | None = None
     seeds_needed: int | None = None
+
+    def _face(self) -> tuple[str, dict[str, str]]:
+        low, high = self.interval
+        return f"{self.decision}: {self.measured:.4g}", {
+            "interval": "" if low == high else f"{low:.4g} to {high:.4g}",
+            "threshold": f"{self.threshold:.4g}"
+            if isinstance(self.threshold, float)
+            else str(self.threshold),
+            "at": self.at,
+            "exceptions": "" if self.exceptions is None else str(self.exceptions),
+            "seeds": f"{self.n} of {self.seeds} with a value" if self.seeds else str(self.n),
+            "seeds needed": "" if self.seeds_needed is None else f"about {self.seeds_needed}",
+        }
+
+    def __repr__(self) -> str:
+        return as_text(self)
+
+    def _repr_html_(self) -> str:
+        return as_html(self)
 
     @property
     def decision(self) -> str:
@@ -172,9 +192,9 @@ def decide(
         conditions = values
     else:
         conditions = _pooled(values, statistic) if where == "together" else values
-    others = [str(dim) for dim in conditions.dims if statistic == "each" or dim != "seed"]
-    table = conditions.transpose(*others, ...).astype(float)
-    rows = table.values.reshape(int(np.prod([table.sizes[dim] for dim in others])), -1)
+    other_dims = [str(dim) for dim in conditions.dims if statistic == "each" or dim != "seed"]
+    table = conditions.transpose(*other_dims, ...).astype(float)
+    rows = table.values.reshape(int(np.prod([table.sizes[dim] for dim in other_dims])), -1)
     numbers, low, high = _measured(rows, statistic, error, exact)
     counts: dict[str, Any] = {"n": n, "least": least, "seeds": seeds}
     if np.all(np.isnan(numbers)):
@@ -183,7 +203,7 @@ def decide(
     if holds is None:
         share = error / max(1, int((~np.isnan(numbers)).sum()))
         counts["seeds_needed"] = seeds_needed(rows, statistic, where, bound, share)
-    at = "" if where == "together" else named(table, others, place)
+    at = "" if where == "together" else named(table, other_dims, place)
     ends = float(low[place]), float(high[place])
     some = None
     if statistic == "each" and where != "somewhere" and seeds > 1:
@@ -194,9 +214,9 @@ def decide(
 
 def _pooled(values: xr.DataArray, statistic: str) -> xr.DataArray:
     """One number for each seed: the average of its conditions."""
-    others = [dim for dim in values.dims if dim != "seed"]
+    other_dims = [dim for dim in values.dims if dim != "seed"]
     finite = values.astype(float).where(abs(values.astype(float)) < np.inf)
-    return finite.median(others) if statistic == "median" else finite.mean(others)
+    return finite.median(other_dims) if statistic == "median" else finite.mean(other_dims)
 
 
 def _measured(
@@ -253,9 +273,9 @@ def _outside(bound: Bound, low: np.ndarray, high: np.ndarray) -> np.ndarray:
 
 def _exceptions(table: xr.DataArray, bound: Bound, error: float) -> Exceptions:
     """The seeds with a value that violates the bound in one of the conditions."""
-    others = [dim for dim in table.dims if dim != "seed"]
+    other_dims = [dim for dim in table.dims if dim != "seed"]
     violated = (table < bound.low) | (table > bound.high)
-    runs, count = int(table.notnull().any(others).sum()), int(violated.any(others).sum())
+    runs, count = int(table.notnull().any(other_dims).sum()), int(violated.any(other_dims).sum())
     return Exceptions(count, runs, interval.most_exceptions(count, runs, error))
 
 
@@ -277,7 +297,7 @@ def require_words(statistic: str, where: str) -> None:
 
 
 def _one_bound(bound: Any, least: float | None, most: float | None, ends: tuple | None) -> Bound:
-    number = sum(given is not None for given in (bound, least, most, ends))
+    number = sum(limit is not None for limit in (bound, least, most, ends))
     if number != 1:
         raise InputError(
             "a verdict needs one bound: at_least(x), at_most(x) or between(low, high) of "
@@ -303,7 +323,7 @@ def _seeds_behind(values: xr.DataArray) -> tuple[int, int, int]:
     if "seed" not in values.dims:
         return 0, 0, 0
     finite = abs(values.astype(float)) < np.inf
-    others = [dim for dim in values.dims if dim != "seed"]
+    other_dims = [dim for dim in values.dims if dim != "seed"]
     counts = np.ravel(finite.sum("seed").values)
     least = int(counts[counts > 0].min(initial=values.sizes["seed"])) if counts.any() else 0
-    return int(finite.any(others).sum()), least, values.sizes["seed"]
+    return int(finite.any(other_dims).sum()), least, values.sizes["seed"]

@@ -71,9 +71,9 @@ def _unknown_option(types: dict[str, type], words: Sequence[str]) -> str:
         option = word.partition("=")[0].replace("_", "-")
         if not re.match("--?[a-zA-Z]", option) or option.replace("--no-", "--", 1) in options:
             continue
-        others = [name for name, command in types.items() if option in _options(command)]
-        listed = " and ".join(filter(None, [", ".join(others[:-1]), *others[-1:]]))
-        hint = f"it is an option of {listed}" if others else suggest(option, options)
+        commands = [name for name, command in types.items() if option in _options(command)]
+        listed = " and ".join(filter(None, [", ".join(commands[:-1]), *commands[-1:]]))
+        hint = f"it is an option of {listed}" if commands else suggest(option, options)
         return f"unknown option {option}; {hint}"
     return ""
 

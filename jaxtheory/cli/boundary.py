@@ -79,13 +79,13 @@ class Boundary:
         file = None if self.to is None else disk.located(self.to)
         if file is not None and (file.is_dir() or not file.parent.is_dir()):
             raise jaxtheory.InputError(f"--to {file}: must be a file in a folder that exists")
-        asked: dict[str, Any] = {
+        search: dict[str, Any] = {
             "along": self.along,
             "between": self._between(),
             "when": boundary_property(self.when),
         }
         with sweep_progress(theory.name) as progress:
-            found = jaxtheory.boundary(
+            boundaries = jaxtheory.boundary(
                 theory,
                 config,
                 over=over,
@@ -93,12 +93,12 @@ class Boundary:
                 scale=self.scale,
                 several=self.several,
                 progress=progress,
-                **asked,
+                **search,
                 **options,
             )
-        print_boundary(found)
+        print_boundary(boundaries)
         if file is not None:
-            write_boundary(found, file)
+            write_boundary(boundaries, file)
         return 0
 
     def _between(self) -> tuple[float, float]:
@@ -126,9 +126,9 @@ def print_boundary(found: "xr.Dataset") -> None:
         values = at.boundary.values[at.boundary.notnull().values]
         middle = f"{float(_middle(values, found.attrs['scale'])):.4g}" if values.size else "none"
         ends = f"{values.min():.4g} to {values.max():.4g}" if values.size else ""
-        several = int((at.crossings > 1).sum())
-        rest = f"{values.size} of {at.sizes['seed']}" + f" ({several} with several)" * bool(several)
-        rows.append([*(label(at[axis].item()) for axis in axes), middle, ends, rest])
+        repeats = int((at.crossings > 1).sum())
+        cell = f"{values.size} of {at.sizes['seed']}" + f" ({repeats} with several)" * bool(repeats)
+        rows.append([*(label(at[axis].item()) for axis in axes), middle, ends, cell])
     title = f"{found.attrs['along']} at which {found.attrs['when']} changes"
     table(title, [*axes, "mean", "seeds from, to", "seeds with a boundary"], rows)
     if found.attrs["note"]:
@@ -145,7 +145,7 @@ def write_boundary(found: "xr.Dataset", file: Path) -> None:
     """Write the table, and a drawing if there is one axis of numbers."""
     from jaxtheory.engine.results.cells import as_csv
     from jaxtheory.plotting.drawing import drawing
-    from jaxtheory.system.whole import write
+    from jaxtheory.system.atomic import write
 
     names = ["low", "high", "boundary", "crossings", "first"]
     frame = found[names].to_dataframe().reset_index()

@@ -36,7 +36,7 @@ class Changes:
         """True if the claims of the figure are not about what is run."""
         return bool(self.vary or self.zip or self.steps is not None)
 
-    def of(self, figure: "Figure", quick: bool) -> "Figure":
+    def apply(self, figure: "Figure", quick: bool) -> "Figure":
         """Return the figure with these changes of its whole or its quick form.
 
         Other axes or steps are not those that its claims are about: nothing is expected of them,
@@ -75,18 +75,18 @@ class Changes:
         groups = options.get("zip") or []
         groups = [groups] if isinstance(groups, Mapping) else groups
         zipped = {word for group in zips for word in group}
-        kept = [group for group in groups if not zipped & {*map(field, group)}]
-        for group in kept:
-            if both := vary.keys() & {*map(field, group)}:
-                raise _zipped(figure, field, group, sorted(both)[0])
+        remaining = [group for group in groups if not zipped & {*map(field, group)}]
+        for group in remaining:
+            if conflicts := vary.keys() & {*map(field, group)}:
+                raise _zipped(figure, field, group, sorted(conflicts)[0])
         axes = {n: v for n, v in (options.get(name) or {}).items() if field(n) not in zipped}
         for word, values in vary.items():
             axes[next((n for n in axes if field(n) == word), word)] = values
-        asked: dict[str, Any] = {name: axes}
+        updates: dict[str, Any] = {name: axes}
         if not searches:
-            asked["zip"] = [*kept, *zips] or None
+            updates["zip"] = [*remaining, *zips] or None
         steps = [n for axis in (axes, *zips) for n in axis.get("steps", ())]
-        return asked | (_with_steps(figure, options, max(steps)) if steps else {})
+        return updates | (_with_steps(figure, options, max(steps)) if steps else {})
 
 
 def _field(theory: Any, name: str) -> str:
@@ -102,10 +102,10 @@ def _field(theory: Any, name: str) -> str:
 def _zipped(figure: "Figure", field: Any, group: Mapping[str, Sequence], word: str) -> Exception:
     """The error that a field varies together with others."""
     values = {field(name): values[0] for name, values in group.items() if field(name)}
-    others = ", ".join(name for name in values if name != word) or "its labels"
+    partners = ", ".join(name for name in values if name != word) or "its labels"
     example = " ".join(f"{name}={value}" for name, value in values.items())
     return jaxtheory.InputError(
-        f"--vary {word}: varies together with {others} in {figure.name}; give all of them, such "
+        f"--vary {word}: varies together with {partners} in {figure.name}; give all of them, such "
         f'as --zip "{example}"'
     )
 
@@ -116,14 +116,14 @@ def _with_steps(figure: "Figure", options: Mapping[str, Any], steps: int) -> dic
         raise jaxtheory.InputError(
             f"--steps: {figure.name} has no steps to change; {suggest('steps', options)}"
         )
-    asked: dict[str, Any] = {"steps": steps}
+    updates: dict[str, Any] = {"steps": steps}
     for name in ("record", "save_params"):
         recorded = options.get(name)
         if isinstance(recorded, Mapping):
-            asked[name] = {each: _until(steps, which) for each, which in recorded.items()}
+            updates[name] = {metric: _until(steps, which) for metric, which in recorded.items()}
         elif recorded is not None:
-            asked[name] = _until(steps, recorded)
-    return asked
+            updates[name] = _until(steps, recorded)
+    return updates
 
 
 def _until(steps: int, recorded: Any) -> Any:

@@ -26,12 +26,12 @@ class _Source:
     """A file.
 
     imports: for each name that it imports, the module and the name in it, or "" for a whole module.
-    beside: the same for imports from files beside it, which are named in place of modules.
+    siblings: the same for imports from files beside it, which are named in place of modules.
     """
 
     docstring: str
     imports: dict[str, tuple[str, str]]
-    beside: dict[str, tuple[Path, str]]
+    siblings: dict[str, tuple[Path, str]]
     parts: list[_Part]
 
 
@@ -47,15 +47,15 @@ def one_file(file: Path, old: str, new: str) -> str:
         InputError: A definition is missing.
     """
     figure = _read(file)
-    shared, imports, aliases = _taken(figure)
+    shared, imports, aliases = _collect(figure)
     defined = {name for part in figure.parts for name in part.defines}
     shared = [_without(part, defined & {n for s in shared for n in s.defines}) for part in shared]
-    own = re.sub(rf"(\bname=)([\"']){old}\2", rf"\1\g<2>{new}\2", _joined(figure.parts))
+    own = re.sub(rf"(\bname=)([\"']){old}\2", rf"\1\g<2>{new}\2", _join(figure.parts))
     head = [figure.docstring, _import_lines(imports | figure.imports)]
     if shared:
         words = f"# shared with other figures of {file.parent.name}"
         renamed = "\n".join(f"{name} = {its}" for name, its in aliases.items())
-        head.append("\n\n\n".join(filter(None, [f"{words}\n{_joined(shared)}", renamed])))
+        head.append("\n\n\n".join(filter(None, [f"{words}\n{_join(shared)}", renamed])))
     return "\n\n".join(filter(None, head)) + f"\n\n\n{own}\n"
 
 
@@ -63,7 +63,7 @@ def _read(file: Path) -> _Source:
     text = file.read_text(encoding="utf-8")
     lines, tree = text.splitlines(), ast.parse(text)
     imports: dict[str, tuple[str, str]] = {}
-    beside: dict[str, tuple[Path, str]] = {}
+    siblings: dict[str, tuple[Path, str]] = {}
     docstring, parts, above = "", [], 0
     for node in tree.body:
         if isinstance(node, ast.Import):
@@ -72,14 +72,14 @@ def _read(file: Path) -> _Source:
             imports |= {n.asname or n.name: (str(node.module), n.name) for n in node.names}
         elif isinstance(node, ast.ImportFrom):
             home = file.parents[node.level - 1].joinpath(*(node.module or "__init__").split("."))
-            other = home / "__init__.py" if home.is_dir() else home.with_suffix(".py")
-            beside |= {n.asname or n.name: (other, n.name) for n in node.names}
+            target = home / "__init__.py" if home.is_dir() else home.with_suffix(".py")
+            siblings |= {n.asname or n.name: (target, n.name) for n in node.names}
         elif node is tree.body[0] and ast.get_docstring(tree) is not None:
             docstring = "\n".join(lines[: node.end_lineno])
         else:
             parts.append(_part(node, lines, above))
         above = node.end_lineno or 0
-    return _Source(docstring, imports, beside, parts)
+    return _Source(docstring, imports, siblings, parts)
 
 
 def _part(node: ast.stmt, lines: list[str], above: int) -> _Part:
@@ -97,7 +97,7 @@ def _part(node: ast.stmt, lines: list[str], above: int) -> _Part:
     return _Part(text, block, frozenset(defines), frozenset(reads))
 
 
-def _taken(
+def _collect(
     figure: _Source,
 ) -> tuple[list[_Part], dict[str, tuple[str, str]], dict[str, str]]:
     """The definitions that a figure takes from the files beside it, the imports that they need, and
@@ -109,31 +109,31 @@ def _taken(
     aliases: dict[str, str] = {}
 
     def take(source: _Source, name: str) -> None:
-        if name in source.beside:
-            file, its = source.beside[name]
+        if name in source.siblings:
+            file, its = source.siblings[name]
             aliases.update({name: its} if name != its else {})
             if not file.is_file():
                 raise InputError(f"{file}: no such file; copy the figure by hand")
-            other = sources.setdefault(file, _read(file))
-            places = {i for i, part in enumerate(other.parts) if its in part.defines}
-            if its in other.beside:
-                take(other, its)
-            elif its in other.imports:
-                imports[name] = other.imports[its]
+            sibling = sources.setdefault(file, _read(file))
+            places = {i for i, part in enumerate(sibling.parts) if its in part.defines}
+            if its in sibling.siblings:
+                take(sibling, its)
+            elif its in sibling.imports:
+                imports[name] = sibling.imports[its]
             elif not places:
                 raise InputError(f"{file}: defines no {its}; copy the figure by hand")
             new = places - needed.setdefault(file, set())
             needed[file] |= places
-            for read in sorted({read for i in new for read in other.parts[i].reads}):
-                local = {i for i, part in enumerate(other.parts) if read in part.defines}
+            for read in sorted({read for i in new for read in sibling.parts[i].reads}):
+                local = {i for i, part in enumerate(sibling.parts) if read in part.defines}
                 if local - needed[file]:
-                    take(dataclasses.replace(other, beside={read: (file, read)}), read)
-                elif read in other.beside:
-                    take(other, read)
-                elif read in other.imports:
-                    imports[read] = other.imports[read]
+                    take(dataclasses.replace(sibling, siblings={read: (file, read)}), read)
+                elif read in sibling.siblings:
+                    take(sibling, read)
+                elif read in sibling.imports:
+                    imports[read] = sibling.imports[read]
 
-    for name in figure.beside:
+    for name in figure.siblings:
         take(figure, name)
     order = sorted(sources, key=lambda file: len(_reached(sources, file)))
     return [sources[f].parts[i] for f in order for i in sorted(needed[f])], imports, aliases
@@ -141,11 +141,11 @@ def _taken(
 
 def _reached(sources: dict[Path, _Source], file: Path) -> set[Path]:
     """The files that a file imports from, directly or not, and itself."""
-    found = {file}
-    for other, _ in sources[file].beside.values():
-        if other in sources and other not in found:
-            found |= _reached(sources, other)
-    return found
+    files = {file}
+    for target, _ in sources[file].siblings.values():
+        if target in sources and target not in files:
+            files |= _reached(sources, target)
+    return files
 
 
 def _without(part: _Part, names: set[str]) -> _Part:
@@ -157,7 +157,7 @@ def _without(part: _Part, names: set[str]) -> _Part:
     return dataclasses.replace(part, text=text)
 
 
-def _joined(parts: list[_Part]) -> str:
+def _join(parts: list[_Part]) -> str:
     """The texts of statements, with blank lines around functions and classes."""
     text, before = "", None
     for part in parts:
@@ -183,7 +183,7 @@ def _import_lines(imports: dict[str, tuple[str, str]]) -> str:
 
 
 def _wrapped(line: str, names: list[str]) -> str:
-    whole = f"{line} {', '.join(names)}".rstrip()
-    if len(whole) <= _WIDTH:
-        return whole
+    statement = f"{line} {', '.join(names)}".rstrip()
+    if len(statement) <= _WIDTH:
+        return statement
     return "\n".join([f"{line} (", *(f"    {name}," for name in names), ")"])

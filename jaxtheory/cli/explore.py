@@ -48,16 +48,16 @@ class Explore:
             raise jaxtheory.InputError(f"--every {self.every:g}: must be in [0.1, 3600] seconds")
         pages = Pages(disk.located(self.store), self.to and html_file(disk.located(self.to)))
         if self.watch:
-            watch(pages, self.every, print_aside, lambda: self._written(pages.file))
+            watch(pages, self.every, print_aside, lambda: self._show(pages.file))
             put("finished")
             return 0
         pages.update(tell=print_aside)
-        self._written(pages.file)
+        self._show(pages.file)
         if not pages.single and self.to is None and (pages.file.parent / REPORT).is_file():
             put(f"page      {report(pages.file.parent, print_aside)}")  # which links to them
         return 0
 
-    def _written(self, file: Path) -> None:
+    def _show(self, file: Path) -> None:
         """Print the page and open it."""
         put(f"page      {file}")
         sys.stdout.flush()

@@ -93,7 +93,7 @@ def draw_metrics(data: "xr.Dataset", store: Path, selected: Sequence[str]) -> No
     from jaxtheory.engine.results.summary import metrics
     from jaxtheory.plotting.drawing import drawing
     from jaxtheory.plotting.overview import chosen, picture
-    from jaxtheory.system.whole import write
+    from jaxtheory.system.atomic import write
 
     for metric in selected or (None,):
         name = chosen(metrics(data), metric)

@@ -69,21 +69,21 @@ def loaded_function(option: str, text: str, hint: str) -> Callable[..., Any]:
     function = getattr(plugins.loaded_file(file), name, None)
     if not callable(function):
         raise jaxtheory.InputError(f"{option} {text!r}: {file} defines no function {name}")
-    found: Callable[..., Any] = function
-    return found
+    definition: Callable[..., Any] = function
+    return definition
 
 
 def observables(texts: tuple[str, ...], theory: Any, algorithm: str | None) -> dict[str, Any]:
     """Return observables by name, given as FILE.py:NAME or as names of jaxtheory.observables."""
-    found: dict[str, Callable[..., Any]] = {}
+    functions: dict[str, Callable[..., Any]] = {}
     known = jaxtheory.observables.BY_NAME if texts else ()
     for text in texts:
         name = text.rpartition(":")[2]
-        if name in found:
+        if name in functions:
             raise jaxtheory.InputError(f"--observe {text!r}: {name} is given twice")
         if text in known:
-            found[name] = jaxtheory.observables.by_name(text, theory, algorithm)
+            functions[name] = jaxtheory.observables.by_name(text, theory, algorithm)
         else:
             hint = f"must be FILE.py:FUNCTION, or one of {', '.join(known)}"
-            found[name] = loaded_function("--observe", text, hint)
-    return found
+            functions[name] = loaded_function("--observe", text, hint)
+    return functions

@@ -30,7 +30,7 @@ from jaxtheory.cli.boundary import Boundary
 from jaxtheory.cli.executors import Machines
 from jaxtheory.cli.explore import Explore
 from jaxtheory.cli.export import Export
-from jaxtheory.cli.log import Logs, loggers, together
+from jaxtheory.cli.log import Logs, combine, loggers
 from jaxtheory.cli.merge import Merge
 from jaxtheory.cli.new import New
 from jaxtheory.cli.parsing import SweepOptions, load_theory
@@ -101,7 +101,7 @@ class Sweep(Machines, SweepOptions):
         )
         _print_remark(theory, config, arguments)
         with self.open() as where, sweep_progress(theory.name) as bar:
-            progress = together(bar, *(open_log() for open_log in logs))
+            progress = combine(bar, *(open_log() for open_log in logs))
             arguments |= {"progress": progress, "accept_versions": self.accept_versions}
             arguments |= {"wait": not self.no_wait}
             data = jaxtheory.sweep(theory, config, **arguments, **where, store=store)

@@ -162,10 +162,10 @@ def _parse_axis(
     try:
         field_name = axis_field(theory.Config, name)
     except jaxtheory.InputError:
-        if (other := _OPTION_OF.get(name)) is None:
+        if (flag := _OPTION_OF.get(name)) is None:
             raise
         values += "," * (name == "seed" and "," not in values)  # not a number of seeds
-        hint = "all points share it" if other in lacks else f"use --{other} {values}".rstrip()
+        hint = "all points share it" if flag in lacks else f"use --{flag} {values}".rstrip()
         raise jaxtheory.InputError(f"{option} {text}: {name!r} is not a field; {hint}") from None
     return field_name, _parse_values(fields(theory.Config)[field_name], values)
 
@@ -267,14 +267,16 @@ def figure_places(name: str) -> list[tuple[str, int]]:
     if name.endswith(".py"):
         return [(name, i) for i in range(len(_load_figures(name)))]
     files = jaxtheory.figures.files()
-    figures = [each for each, file in files.items() if name in (each, file.parent.name, "all")]
+    figures = [
+        figure for figure, file in files.items() if name in (figure, file.parent.name, "all")
+    ]
     if name == "headlines":
         figures = list(jaxtheory.figures.headlines())
-    others = plugins.offered(plugins.FIGURES)
-    if not figures and name in others:
+    entry_points = plugins.offered(plugins.FIGURES)
+    if not figures and name in entry_points:
         figures = [name]
     if not figures:
-        names = [*files, *others, *jaxtheory.theories.names(), "headlines", "all"]
+        names = [*files, *entry_points, *jaxtheory.theories.names(), "headlines", "all"]
         hint = file_here(name) or suggest(name, names)
         raise jaxtheory.InputError(f"unknown figure or theory {name!r}; {hint}")
     return [(figure, 0) for figure in figures]

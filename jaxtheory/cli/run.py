@@ -95,8 +95,8 @@ class Run:
         if self.changes.moves:
             put("not the axes or steps of the figure: nothing is expected of its claims on these")
         lost = list(_not_judged(records))
-        for told in lost:
-            put(told)
+        for sentence in lost:
+            put(sentence)
         if not self.until_decided and (undecided := _undecided(records)):
             put(f"--until-decided adds seeds to what is undecided: {', '.join(undecided)}")
         page = report(self.store, print_aside).absolute().as_uri()
@@ -126,13 +126,15 @@ class Run:
             yield from (run_one(self, *place, alone=True) for place in places)
             return
         longest = sorted(range(len(places)), key=lambda i: -estimates[i])
-        begun, whole = time.perf_counter(), sum(estimates)
+        begun, total = time.perf_counter(), sum(estimates)
         jobs = [(self, *place) for place in places]
         with steps_progress(self.name) as show:
             for i, result in enumerate(in_processes(run_one, jobs, longest), start=1):
                 if show is not None:
-                    gone, done = time.perf_counter() - begun, sum(estimates[:i])
-                    show("figures", i, len(places), gone / done * (whole - done) if done else None)
+                    runtime, done = time.perf_counter() - begun, sum(estimates[:i])
+                    show(
+                        "figures", i, len(places), runtime / done * (total - done) if done else None
+                    )
                 yield result
 
 
@@ -167,8 +169,8 @@ def _rows(records: list[dict[str, Any]]) -> Iterator[tuple[str, ...]]:
 def _counts(records: list[dict[str, Any]]) -> Iterator[tuple[str | int, ...]]:
     """Yield the row of each figure in the summary: its claims by outcome."""
     for record in records:
-        found = [claim["outcome"] for claim in record["claims"].values()]
-        yield record["figure"], *(found.count(outcome) for outcome in _OUTCOMES)
+        outcomes = [claim["outcome"] for claim in record["claims"].values()]
+        yield record["figure"], *(outcomes.count(outcome) for outcome in _OUTCOMES)
 
 
 def _title(record: dict[str, Any]) -> str:
@@ -183,9 +185,9 @@ def _sentence(records: list[dict[str, Any]]) -> str:
     parts = tally.tally(claim for _, claim in claims).words().values()
     differing = [name for name, claim in claims if claim["outcome"] == "differs"]
     number = len(differing) or "none"
-    told = f"{number} differ{'s' * (len(differing) < 2)} from what is expected"
-    told += f": {', '.join(differing)}" * bool(differing)
-    return f"{wording.count(len(claims), 'claim')}: {', '.join(parts)}; {told}"
+    deviation = f"{number} differ{'s' * (len(differing) < 2)} from what is expected"
+    deviation += f": {', '.join(differing)}" * bool(differing)
+    return f"{wording.count(len(claims), 'claim')}: {', '.join(parts)}; {deviation}"
 
 
 def _not_judged(records: list[dict[str, Any]]) -> Iterator[str]:
@@ -208,8 +210,8 @@ def _theories(records: list[dict[str, Any]]) -> str:
     letters = {
         name.rpartition("-")[0]: record["theory"] for record in records for name in record["claims"]
     }
-    whole = [f"{short}\xa0{theory}" for short, theory in letters.items()]
-    return textwrap.fill(", ".join(whole), 100).replace("\xa0", " ")
+    pairs = [f"{short}\xa0{theory}" for short, theory in letters.items()]
+    return textwrap.fill(", ".join(pairs), 100).replace("\xa0", " ")
 
 
 def run_one(
@@ -233,7 +235,7 @@ def _run_one(options: Run, figure: "Figure", name: str, alone: bool) -> tuple[di
 
     changes = options.changes.words
     if changes:
-        figure = options.changes.of(figure, options.quick)
+        figure = options.changes.apply(figure, options.quick)
     image = records.stem(options.store, figure.name, options.key, options.quick, changes)
     image = image.with_suffix(".png")
     bar = steps_progress if figure.experiment else sweep_progress
@@ -251,8 +253,8 @@ def _run_one(options: Run, figure: "Figure", name: str, alone: bool) -> tuple[di
     tell = lambda sentence: print_aside(f"{figure.name}: {sentence}")
     drawing = records.keep_drawing(image, result, tell)
     if options.paper:
-        written = records.keep_paper(image, result, options.paper, tell)
-        print_aside(f"{figure.name}: {', '.join(str(file) for file in written)}")
+        files = records.keep_paper(image, result, options.paper, tell)
+        print_aside(f"{figure.name}: {', '.join(str(file) for file in files)}")
     shown_name = name if name.endswith(".py") else figure.name
     command = shlex.join(["jaxtheory", "run", shown_name, *["--quick"] * options.quick, *changes])
     if options.until_decided:
@@ -289,8 +291,8 @@ def _figure_store(folder: Path, figure: "Figure", quick: bool, key: int) -> Path
         return folder
     arguments |= {"key": key}
     if figure.verb is jaxtheory.boundary:
-        asked = read_boundary(figure.theory, config, **arguments).identity()
-        return folder / f"{figure.name}-{fingerprint(asked)}"
+        identity = read_boundary(figure.theory, config, **arguments).identity()
+        return folder / f"{figure.name}-{fingerprint(identity)}"
     return store_of(folder, figure.name, figure.theory, config, arguments)
 
 

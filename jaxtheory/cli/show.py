@@ -38,22 +38,22 @@ class List:
         for group in groups:
             asks = f": {jaxtheory.theories.question(group)}" if group in ours else ""
             rows = [
-                (figure.name, _taken(figure.name), figure.question)
+                (figure.name, _time_text(figure.name), figure.question)
                 for figure in figures
                 if figure.theory == group
             ]
             table(f"{group}{asks}", ("figure", "time", "question"), rows)
         for title, group in (("theories", plugins.THEORIES), ("figures", plugins.FIGURES)):
-            others = [
+            offers = [
                 (name, plugins.package(entry), plugins.question_of_entry(entry))
                 for name, entry in plugins.offered(group).items()
             ]
-            if others:
-                table(f"{title} of other packages", ("name", "from", "question"), others)
+            if offers:
+                table(f"{title} of other packages", ("name", "from", "question"), offers)
         return 0
 
 
-def _taken(figure: str) -> str:
+def _time_text(figure: str) -> str:
     """Return the approximate time of a figure, such as 12 s or 3 min, or "" if it is not known."""
     seconds = jaxtheory.figures.seconds(figure)
     return "" if seconds is None else duration(seconds)
@@ -116,7 +116,7 @@ def _page(head: Sequence[str], sections: Mapping[str, _Rows], whole: bool) -> li
     sizes = {title: len(rows) for title, rows in sections.items()}
     longest, last = max(sizes.values()), list(sizes)[-1]
     caps = [dict.fromkeys(sizes, longest) | {last: n} for n in range(longest, _FEW, -1)]
-    caps += [dict.fromkeys(sizes, n) | {last: min(n, _FEW)} for n in range(longest, 0, -1)]
+    caps += [dict.fromkeys(sizes, n) | {last: _FEW} for n in range(longest, 0, -1)]
     pages = ([*top, *_body(sections, most)] for most in caps)
     return next((lines for lines in pages if len(lines) <= _SCREEN), top)
 
@@ -140,10 +140,10 @@ def _body(sections: Mapping[str, _Rows], most: Mapping[str, int]) -> Iterator[st
                 yield from _wrap(text, indent=width + 4)
             else:
                 yield text if len(text) <= _WIDTH else text[: _WIDTH - 1].rstrip() + "…"
-        if rest := rows[len(shown) :]:
-            names = ", ".join(name.partition("(")[0] for name, _ in rest)
-            lines = _wrap(f"  and {len(rest)} more: {names}")
-            yield from lines if len(lines) < 4 else [f"  and {len(rest)} more"]
+        if tail := rows[len(shown) :]:
+            names = ", ".join(name.partition("(")[0] for name, _ in tail)
+            lines = _wrap(f"  and {len(tail)} more: {names}")
+            yield from lines if len(lines) < 4 else [f"  and {len(tail)} more"]
 
 
 def _wrap(text: str, indent: int = 4) -> list[str]:
@@ -185,6 +185,11 @@ def _of_theory(theory: "Theory", figures: "Sequence[Figure]") -> tuple[list[str]
         title: [(name, meanings.get(without_dims(name), "")) for name in sorted(group, key=place)]
         for title, group in shown.items()
     }
+    output_names = {without_dims(name) for group in shown.values() for name in group}
+    if extras := [name for name in meanings if name not in output_names]:
+        sections["described, and not there in the default config"] = [
+            (name, meanings[name]) for name in extras
+        ]
     sections["algorithms (the first is the default)"] = [*docstrings.algorithms(theory).items()]
     sections[f"claims ({len(claims)}, in {wording.count(len(figures), 'figure')})"] = [
         (claim.id, _PREFIX[claim.expect] + claim.statement) for claim in claims
@@ -239,6 +244,6 @@ def _of_figure(figure: "Figure", whole: bool) -> tuple[list[str], dict[str, _Row
     ]
     if whole:
         head.append(f"quick: {wording.sweep_in_words(figure, True)}")
-    if time := _taken(figure.name):
+    if time := _time_text(figure.name):
         head.append(f"time: {time}")
     return head, {"claims": [(claim.id, _sentence(claim)) for claim in figure.claims]}

@@ -108,9 +108,9 @@ def predict(problem, config, steps):
     floor = eta sigma^2 d / (B (2 - eta)): e <- (1 - eta)^2 e + eta^2 sigma^2 d / B keeps it.
     """
     d, B, eta = config.dimension.real, config.batch_size.real, config.learning_rate
-    left = (1 - eta) ** (2 * jnp.asarray(steps, float))
+    decay = (1 - eta) ** (2 * jnp.asarray(steps, float))
     floor = eta * config.noise**2 * d / (B * (2 - eta))
-    return {"error": left + floor * (1 - left)}
+    return {"error": decay + floor * (1 - decay)}
 
 
 def error_by_recursion(key, config):
@@ -162,7 +162,7 @@ FIGURE = Figure(
     source="derived",
     theory=THEORY,
     config=Settings(),
-    sweep={"vary": {"batch_size": [2, 8, 32]}, "seeds": 64, "steps": 60},
+    sweep={"vary": {"batch_size": [2, 8, 32]}, "seeds": 128, "steps": 60},
     quick={"steps": 40},
     draw=draw,
     claims=(

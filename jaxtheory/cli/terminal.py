@@ -161,7 +161,7 @@ def sweep_progress(title: str, shown: bool = True) -> Iterator[Callable | None]:
         def show(event: Any) -> None:
             note = (
                 f"{event.phase}: {event.done_points}/{event.points} points, step "
-                f"{event.step}/{event.steps}{left(event.eta_seconds)}"
+                f"{event.step}/{event.steps}{_remaining_time(event.eta_seconds)}"
             )
             draw(event.done_points, event.points, note)
 
@@ -177,12 +177,12 @@ def steps_progress(title: str, shown: bool = True) -> Iterator[Callable | None]:
             return
 
         def show(what: str, done: int, of: int, seconds: float | None) -> None:
-            draw(done, of, f"{what} {done}/{of}{left(seconds)}")
+            draw(done, of, f"{what} {done}/{of}{_remaining_time(seconds)}")
 
         yield show
 
 
-def left(seconds: float | None) -> str:
+def _remaining_time(seconds: float | None) -> str:
     """Format the remaining time, or "" if it is not known."""
     return "" if seconds is None else f", {duration(seconds)} left"
 

@@ -185,11 +185,11 @@ def check_theory(theory: Any) -> None:
                 "at most 1e-11 for kind 'equal'"
             )
         faults.append(signature_fault(f"{name}.checks[{check.name!r}].fn", check.fn, "key config"))
-    if other := [e for e in theory.examples if type(e) is not theory.Config]:
-        require_present("config in examples", type(other[0]), theory.Config)
+    if mismatches := [e for e in theory.examples if type(e) is not theory.Config]:
+        require_present("config in examples", type(mismatches[0]), theory.Config)
         faults.append(
-            f"{name}.examples: {len(other)} of {len(theory.examples)} are a "
-            f"{_home(type(other[0]))}, expected {_home(theory.Config)}; give "
+            f"{name}.examples: {len(mismatches)} of {len(theory.examples)} are a "
+            f"{_home(type(mismatches[0]))}, expected {_home(theory.Config)}; give "
             f"examples=({theory.Config.__name__}(),) too"
         )
     messages = [fault for fault in faults if fault]

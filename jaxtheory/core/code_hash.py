@@ -60,6 +60,7 @@ DECIDING = (
     "jaxtheory.engine.planning.padding",
     "jaxtheory.engine.records",
     "jaxtheory.engine.compute.part",
+    "jaxtheory.engine.compute.compiled",
     "jaxtheory.engine.compute.program",
     "jaxtheory.engine.request.request",
     "jaxtheory.engine.request.settings",
@@ -107,7 +108,7 @@ def code_hash(root: Any) -> str:
 
 def _digest(root: Any, route: Route, sets: frozenset[int]) -> str:
     """Return a hash; `sets` are the sets around the root, which are not entered again."""
-    total, seen, homes = hashlib.sha256(), dict[int, tuple[int, Any]](), dict[str, None]()
+    total, visited, homes = hashlib.sha256(), dict[int, tuple[int, Any]](), dict[str, None]()
     arrays, spelled = dict[int, tuple[str, Any]](), list[tuple[source.Text | None, Any]]()
     waiting: list[tuple[Any, Route]] = [(root, route)]
     while waiting:
@@ -126,10 +127,10 @@ def _digest(root: Any, route: Route, sets: frozenset[int]) -> str:
         # Values without parts are hashed at every occurrence; objects that may be cyclic are
         # hashed once, then referred to by index
         if not _is_value(thing):
-            if id(thing) in seen:
-                total.update(f"again {seen[id(thing)][0]}\0".encode())
+            if id(thing) in visited:
+                total.update(f"again {visited[id(thing)][0]}\0".encode())
                 continue
-            seen[id(thing)] = len(seen), thing  # kept, so that no id is used twice
+            visited[id(thing)] = len(visited), thing  # kept, so that no id is used twice
         if kind is types.FunctionType:
             if home := places.home(thing):
                 homes[home] = None
@@ -236,11 +237,11 @@ def functions(root: Any) -> list[types.FunctionType]:
 
     Functions of libraries are omitted.
     """
-    seen, users = dict[int, Any](), list[types.FunctionType]()
+    visited, users = dict[int, Any](), list[types.FunctionType]()
     waiting = [root]
     while waiting:
         thing = _unchecked(waiting.pop())
-        if type(thing) is str or type(thing) in contents.PLAIN or id(thing) in seen:
+        if type(thing) is str or type(thing) in contents.PLAIN or id(thing) in visited:
             continue
         inside = list[Any]()
         if type(thing) in (set, frozenset):
@@ -250,7 +251,7 @@ def functions(root: Any) -> list[types.FunctionType]:
                 inside = [x for _, x in _parts(thing)[1]]
             except Exception:  # no function of it can be reached
                 inside = []
-        seen[id(thing)] = thing, inside  # kept, so that no id is used twice
+        visited[id(thing)] = thing, inside  # kept, so that no id is used twice
         user = isinstance(thing, types.FunctionType) and not libraries.is_outside(_module(thing))
         if user and _address(thing) is None:
             users.append(thing)
@@ -285,8 +286,8 @@ def _parts(thing: Any) -> tuple[str, list[Part]]:
         return f"{kind.__name__} {thing.__name__} {thing.__objclass__.__qualname__}", []
     if kind is types.BuiltinFunctionType and isinstance(thing.__self__, types.ModuleType | None):
         return f"library {thing.__module__} {thing.__qualname__}", []
-    if found := _address(thing):
-        return found, []
+    if address := _address(thing):
+        return address, []
     if kind is types.FunctionType:
         return _of_function(thing)
     if isinstance(thing, type):

@@ -20,6 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxtheory.core.errors import InputError
+from jaxtheory.core.faces import describe_value
 from jaxtheory.core.fields import by_field_name, resolve
 from jaxtheory.core.fields import evaluation as evaluation
 from jaxtheory.core.fields import fields as fields
@@ -38,11 +39,16 @@ class Record:
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         _mend_missing(cls)
-        made: Any = dataclasses.dataclass(frozen=True)(cls)
-        kinds = {f.name: f.metadata.get("kind") for f in dataclasses.fields(made)}
+        record: Any = dataclasses.dataclass(frozen=True, repr=False)(cls)
+        kinds = {f.name: f.metadata.get("kind") for f in dataclasses.fields(record)}
         static = [name for name, kind in kinds.items() if kind == "static"]
         leaves = [name for name in kinds if name not in static]
         jax.tree_util.register_dataclass(cls, leaves, static)
+
+    def __repr__(self) -> str:
+        named: Any = dataclasses.fields
+        texts = (_describe(self, field.name) for field in named(self))
+        return f"{type(self).__qualname__}({', '.join(texts)})"
 
     def replace(self: RecordType, **changes: Any) -> RecordType:
         """Return a copy with other values of some fields."""
@@ -83,6 +89,10 @@ class Size(Record):
 
     cap: int = dataclasses.field(metadata={"kind": "static"})
     value: Any = None
+
+    def __repr__(self) -> str:
+        value = "" if self.value is None else f", {describe_value(self.value)}"
+        return f"Size({self.cap}{value})"
 
     @property
     def n(self) -> Any:
@@ -129,18 +139,18 @@ class Config(Record):
         ...     width: jaxtheory.Size | int = jaxtheory.size(4, "d", "width")
         ...     rate: float = jaxtheory.traced(0.1, "eta", "learning rate", "(0, inf)")
         >>> Config(eta=0.5).replace(d=8)
-        Config(width=Size(cap=8, value=None), rate=0.5)
+        Config(width=8, rate=0.5)
     """
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        made, names = cls.__init__, {f.name for f in dataclasses.fields(cls)}
+        constructor, names = cls.__init__, {f.name for f in dataclasses.fields(cls)}
 
-        @functools.wraps(made)
+        @functools.wraps(constructor)
         def init(self: Any, *values: Any, **settings: Any) -> None:
             if values or not settings.keys() <= names:  # JAX passes the names of all fields
                 settings = by_field_name(cls, settings, len(values))
-            made(self, *values, **settings)
+            constructor(self, *values, **settings)
 
         config_class: Any = cls
         config_class.__init__ = init
@@ -199,7 +209,7 @@ class Config(Record):
             >>> import jaxtheory
             >>> config = jaxtheory.theories.get("random_walk").Config(num_states=6)
             >>> config.pad(num_states=20).num_states
-            Size(cap=20, value=6)
+            Size(20, 6)
         """
         padded = {}
         for name, capacity in capacities.items():
@@ -236,6 +246,20 @@ def concretely(condition: Callable, *values: Any) -> bool:
     return not any(isinstance(v, jax.core.Tracer) for v in values) and bool(
         np.any(condition(*map(np.asarray, values)))
     )
+
+
+def describe_changes(config: Config) -> str:
+    """Return the fields of a config that are not at their defaults, such as "length=11, p=0.7"."""
+    default = type(config)()
+    texts = {name: _describe(config, name) for name in fields(type(config))}
+    return ", ".join(text for name, text in texts.items() if text != _describe(default, name))
+
+
+def _describe(record: Record, name: str) -> str:
+    """Return a field of a record and its value."""
+    value = getattr(record, name)
+    plain = value.cap if isinstance(value, Size) and value.value is None else value
+    return f"{name}={describe_value(plain)}"
 
 
 def canonical(config: ConfigType, dtype: Any) -> ConfigType:

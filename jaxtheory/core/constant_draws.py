@@ -41,13 +41,13 @@ class Followed(NamedTuple):
     @property
     def draws(self) -> frozenset[str]:
         """The lines of all draws from constant keys."""
-        return _joined(self.origins).draws
+        return _join(self.origins).draws
 
 
-def given(tree: Any, origin: Callable[[Any], Origin] | Origin) -> Followed:
+def attach_origins(tree: Any, origin: Callable[[Any], Origin] | Origin) -> Followed:
     """Return a pytree of arrays as an argument, with one origin or that of each leaf."""
-    each = origin if callable(origin) else lambda _leaf: origin
-    return Followed(tree, tuple(map(each, jax.tree.leaves(tree))))
+    find_origin = origin if callable(origin) else lambda _leaf: origin
+    return Followed(tree, tuple(map(find_origin, jax.tree.leaves(tree))))
 
 
 def follow(function: Callable, *args: Followed) -> Followed:
@@ -72,11 +72,11 @@ def _origins(program: Any, inputs: Sequence[Origin], calls: tuple) -> list[Origi
 
 def _results(eqn: Any, inputs: list[Origin], calls: tuple) -> Sequence[Origin]:
     """Return the origins of the results of one operation."""
-    name, params, whole = eqn.primitive.name, eqn.params, _joined(inputs)
+    name, params, origin = eqn.primitive.name, eqn.params, _join(inputs)
     if name in _DRAWS:
-        if not _joined(inputs[: _DRAWS[name]]).run:
-            whole = whole._replace(draws=whole.draws | {_line(calls)})
-        return [whole] * len(eqn.outvars)
+        if not _join(inputs[: _DRAWS[name]]).run:
+            origin = origin._replace(draws=origin.draws | {_line(calls)})
+        return [origin] * len(eqn.outvars)
     if params.get("name") == DECLARED:
         return [OF_RUN] * len(eqn.outvars)
     if name == "scan":
@@ -92,28 +92,28 @@ def _results(eqn: Any, inputs: list[Origin], calls: tuple) -> Sequence[Origin]:
         body = lambda carry: _origins(params["body_jaxpr"], [*consts, *carry], calls)
         carry = _settled(body, inputs[tested + fixed :])
         test = _origins(params["cond_jaxpr"], [*inputs[:tested], *carry], calls)
-        return [_joined([each, *test]) for each in carry]
+        return [_join([entry, *test]) for entry in carry]
     if name == "cond":
-        branches = [_origins(each, inputs[1:], calls) for each in params["branches"]]
-        return [_joined([inputs[0], *each]) for each in zip(*branches, strict=True)]
+        branches = [_origins(branch, inputs[1:], calls) for branch in params["branches"]]
+        return [_join([inputs[0], *origins]) for origins in zip(*branches, strict=True)]
     inner = [*_called(params)]
     same = [len(x.invars) == len(inputs) and len(x.outvars) == len(eqn.outvars) for x in inner]
     if same == [True]:
         return _origins(inner[0], inputs, calls)
-    within = [_joined(_origins(x, [whole] * len(x.invars), calls)) for x in inner]
-    return [_joined([whole, *within])] * len(eqn.outvars)
+    within = [_join(_origins(x, [origin] * len(x.invars), calls)) for x in inner]
+    return [_join([origin, *within])] * len(eqn.outvars)
 
 
 def _settled(body: Callable, carry: Sequence[Origin]) -> list[Origin]:
     """Return the origins of what a loop carries after any number of rounds."""
     while True:
-        after = [_joined(pair) for pair in zip(carry, body(carry), strict=True)]
+        after = [_join(pair) for pair in zip(carry, body(carry), strict=True)]
         if after == [*carry]:
             return after
         carry = after
 
 
-def _joined(origins: Sequence[Origin]) -> Origin:
+def _join(origins: Sequence[Origin]) -> Origin:
     """Return the origin of a value that is computed from others."""
     return Origin(any(x.run for x in origins), frozenset().union(*(x.draws for x in origins)))
 
@@ -121,8 +121,8 @@ def _joined(origins: Sequence[Origin]) -> Origin:
 def _called(params: dict[str, Any]) -> Iterator[Any]:
     """Yield the jaxprs in the parameters of an operation."""
     for value in params.values():
-        for each in value if isinstance(value, tuple | list) else (value,):
-            jaxpr = each.jaxpr if isinstance(each, ClosedJaxpr) else each
+        for candidate in value if isinstance(value, tuple | list) else (value,):
+            jaxpr = candidate.jaxpr if isinstance(candidate, ClosedJaxpr) else candidate
             if hasattr(jaxpr, "eqns"):
                 yield jaxpr
 
@@ -133,5 +133,5 @@ def _line(calls: tuple) -> str:
     The outermost call counts, as inner traces are cached with the lines of older calls.
     """
     frames = (getattr(eqn.source_info.traceback, "frames", ()) for eqn in calls)
-    lines = (user_line((x.file_name, x.line_num) for x in reversed(each)) for each in frames)
+    lines = (user_line((x.file_name, x.line_num) for x in reversed(stack)) for stack in frames)
     return next(filter(None, lines), "")

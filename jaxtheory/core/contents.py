@@ -122,8 +122,8 @@ def _pieces(array: np.ndarray) -> Iterator[np.ndarray]:
     steps = [abs(step) if n > 1 else sys.maxsize for step, n in pairs]
     near = min(range(array.ndim), key=steps.__getitem__)  # the axis of neighbors in memory
     if row > _PIECE and near != 0:
-        for each in array:
-            yield from _pieces(each)
+        for subarray in array:
+            yield from _pieces(subarray)
         return
     rows = max(_PIECE // row, _LINE)
     memory = np.empty((min(rows, len(array)), *array.shape[1:]), array.dtype)
@@ -140,9 +140,9 @@ def _copy(to: np.ndarray, array: np.ndarray) -> None:
         return
     longest = int(np.argmax(array.shape))
     half = array.shape[longest] // 2
-    first, rest = [(slice(None),) * longest + (x,) for x in (slice(half), slice(half, None))]
+    first, second = [(slice(None),) * longest + (x,) for x in (slice(half), slice(half, None))]
     _copy(to[first], array[first])
-    _copy(to[rest], array[rest])
+    _copy(to[second], array[second])
 
 
 def of_array(array: Any) -> tuple[str, list[Pair]]:
@@ -279,7 +279,7 @@ def _of_c(thing: Any) -> list[Any]:
         return []
     if base in _BUILT:
         return [_BUILT[base](thing)]
-    parts = [_BUILT[each](thing) for each in base.__mro__ if each in _BUILT][:1]
+    parts = [_BUILT[ancestor](thing) for ancestor in base.__mro__ if ancestor in _BUILT][:1]
     return [*parts, *_pickled(thing, base)]
 
 
@@ -294,11 +294,11 @@ def _pickled(thing: Any, base: type) -> list[Any]:
         reduced = copyreg.dispatch_table[base](thing)
     else:
         givers = {
-            name: each
+            name: giver
             for name in ("__getnewargs_ex__", "__getnewargs__", "__getstate__")
-            if (each := _giver(thing, base, name)) is not None
+            if (giver := _giver(thing, base, name)) is not None
         }
-        reduced = [getattr(each, name)(thing) for name, each in givers.items()] or None
+        reduced = [getattr(giver, name)(thing) for name, giver in givers.items()] or None
     if isinstance(reduced, str) and named(thing) is not None:
         return [reduced]
     if not isinstance(reduced, tuple | list):
@@ -326,9 +326,13 @@ def _giver(thing: Any, base: type, name: str) -> Any:
     default = getattr(object, name, None)
     if getattr(base, name, default) is not default:
         return base
-    for each in type(thing).__mro__:
-        if name in vars(each) and issubclass(each, base) and libraries.is_library(each.__module__):
-            return each
+    for ancestor in type(thing).__mro__:
+        if (
+            name in vars(ancestor)
+            and issubclass(ancestor, base)
+            and libraries.is_library(ancestor.__module__)
+        ):
+            return ancestor
     return None
 
 

@@ -183,7 +183,7 @@ def _check_training(theory: Theory, config: Config, algorithms: tuple[str, ...])
                 f"trained: keep them in the problem{code_line(theory.gradient)}"
             )
     _require_like(what, theory.gradient, slope, "that of params,", start)
-    seen: list[Any] = []
+    parameters: list[Any] = []
     for label in algorithms:
         algorithm, what = theory.algorithms[label], f"{name}.algorithms[{label!r}]"
         drawn = batch
@@ -196,8 +196,8 @@ def _check_training(theory: Theory, config: Config, algorithms: tuple[str, ...])
             )
         new = _shapes_of(f"{what}.step", algorithm.step, key, t, state, drawn, problem, config)
         _require_like(f"{what}.step", algorithm.step, new, "that of the state,", state)
-        seen.append(_shapes_of(f"{what}.params", algorithm.params, state, problem, config))
-    return problem, seen[0]
+        parameters.append(_shapes_of(f"{what}.params", algorithm.params, state, problem, config))
+    return problem, parameters[0]
 
 
 def _arrays_by_name(theory: Theory, slot: str, function: Callable, *args: Any) -> dict[str, Any]:
@@ -228,7 +228,7 @@ def _check_outputs(
     metrics = _arrays_by_name(theory, "metrics", theory.metrics, params, problem, config)
     analyses = _arrays_by_name(theory, "analyses", theory.analyses, params, problem, config)
     outputs = {**metrics, **analyses}
-    taken = {*_AXES, *fields(type(config))}
+    axis_names = {*_AXES, *fields(type(config))}
     observed = {
         name for name, _ in getattr(theory.metrics, "observe", ())
     }  # checked by the request
@@ -236,7 +236,7 @@ def _check_outputs(
         for name in arrays:
             if slot == "analyses" and name in metrics:
                 _refuse(theory, slot, f": {name!r} is the name of a metric; choose another")
-            if name in taken - observed:
+            if name in axis_names - observed:
                 why = f": {name!r} is the name of a field or an axis; choose another"
                 _refuse(theory, slot, why)
             if name in methods:
@@ -256,7 +256,7 @@ def _check_outputs(
         shapes[name] = (*shape[:-1], shape[-1] + array.shape[-1])
     _check_predictions(theory, config, problem, {name: shapes[name] for name in metrics})
     _check_assumptions(theory, config, problem)
-    _check_labels(theory, config, shapes, taken)
+    _check_labels(theory, config, shapes, axis_names)
 
 
 def _refuse(theory: Theory, slot: str, why: str) -> NoReturn:
@@ -361,15 +361,17 @@ def _check_labels(theory: Theory, config: Config, shapes: _Shapes, taken: set[st
         _refuse(
             theory, "coords", f" returns a {type(labels).__name__}, expected {{dimension: labels}}"
         )
-    for dim, each in labels.items():
+    for dim, coordinates in labels.items():
         if dim not in dimensions and _is_ours(theory.coords):
             continue
         if dim not in dimensions:
             hint = suggest(str(dim), dimensions) if dimensions else "there are no dimensions"
             _refuse(theory, "coords", f": no dimension is called {dim!r}; {hint}")
-        if isinstance(each, str) or np.ndim(each) != 1:
-            _refuse(theory, "coords", f"[{dim!r}] is a {type(each).__name__}, expected labels")
-        for value in np.asarray(each).tolist():
+        if isinstance(coordinates, str) or np.ndim(coordinates) != 1:
+            _refuse(
+                theory, "coords", f"[{dim!r}] is a {type(coordinates).__name__}, expected labels"
+            )
+        for value in np.asarray(coordinates).tolist():
             if isinstance(value, str) and value and (fault := label_fault(value)):
                 _refuse(theory, "coords", f"[{dim!r}]: {fault}")
 

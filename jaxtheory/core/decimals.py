@@ -28,7 +28,7 @@ def shortest(array: np.ndarray) -> np.ndarray:
 
 def _least(kind: Any, value: float) -> float:
     tried = (float(f"{value:.{digits}g}") for digits in range(1, _DIGITS + 1))
-    return next((each for each in tried if kind(each) == kind(value)), value)
+    return next((decimal for decimal in tried if kind(decimal) == kind(value)), value)
 
 
 def python_value(value: Any) -> Any:

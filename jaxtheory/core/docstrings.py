@@ -27,12 +27,12 @@ def meanings(docstring: str | None) -> dict[str, str]:
     one, other      one meaning of both, or a meaning for each, separated by semicolons
     loss: law, fit  two curves, which are predictions of the metric `loss`
     """
-    found: dict[str, str] = {}
+    descriptions: dict[str, str] = {}
     for names, text in _rows(inspect.cleandoc(docstring or "")):
         parts = text.split("; ")
-        each = parts if len(parts) == len(names) else [text] * len(names)
-        found.update(zip(names, each, strict=True))
-    return found
+        texts = parts if len(parts) == len(names) else [text] * len(names)
+        descriptions.update(zip(names, texts, strict=True))
+    return descriptions
 
 
 def _rows(text: str) -> list[tuple[list[str], str]]:
@@ -57,15 +57,15 @@ def _rows(text: str) -> list[tuple[list[str], str]]:
 
 def variables(theory: Theory) -> dict[str, str]:
     """Return the meanings of the variables of a dataset, as far as docstrings contain them."""
-    found: dict[str, str] = {}
+    descriptions: dict[str, str] = {}
     for slot in (theory.metrics, theory.analyses):
         if isinstance(slot, Extended):
-            found |= {name: sentence(doc(function)) for name, function in slot.observe}
+            descriptions |= {name: sentence(doc(function)) for name, function in slot.observe}
             slot = slot.slot
-        found |= meanings(doc(slot))
+        descriptions |= meanings(doc(slot))
     for curve, meaning in meanings(doc(theory.predict)).items():
-        found["predicted_" + curve.replace(":", "_")] = meaning
-    return found
+        descriptions["predicted_" + curve.replace(":", "_")] = meaning
+    return descriptions
 
 
 def algorithms(theory: Theory) -> dict[str, str]:

@@ -146,12 +146,12 @@ def suggest(name: str, known: Iterable[str]) -> str:
     """
     known, plain = list(dict.fromkeys(known)), name.casefold()
     likeness = {
-        other: difflib.SequenceMatcher(None, other.casefold(), plain).ratio() for other in known
+        word: difflib.SequenceMatcher(None, word.casefold(), plain).ratio() for word in known
     }
-    near = sorted(known, key=lambda other: -likeness[other])
+    near = sorted(known, key=lambda word: -likeness[word])
     if near and likeness[near[0]] >= _CLOSE:
-        best = [other for other in known if likeness[other] == likeness[near[0]]]
-        best = [other for other in best if other.startswith(name)] or best
+        best = [word for word in known if likeness[word] == likeness[near[0]]]
+        best = [word for word in best if word.startswith(name)] or best
         return f"did you mean {' or '.join(map(repr, best))}?"
     if len(known) <= 5:
         return "known: " + ", ".join(known)
@@ -227,7 +227,7 @@ def checks_slots(record: Record) -> Record:
     """Decorate a record so that it raises InputError for slots that it does not have, or lacks."""
     kind: Any = record
     name, title = ("__new__" if issubclass(kind, tuple) else "__init__"), kind.__name__
-    made, signature = getattr(kind, name), inspect.signature(getattr(kind, name))
+    constructor, signature = getattr(kind, name), inspect.signature(getattr(kind, name))
     known = [word for word, p in signature.parameters.items() if p.kind is not p.VAR_KEYWORD][1:]
 
     def require_known(words: Iterable[str]) -> None:
@@ -235,14 +235,14 @@ def checks_slots(record: Record) -> Record:
             if word not in known:
                 raise InputError(f"{title} has no {word!r}; {suggest(word, known)}")
 
-    @functools.wraps(made)
+    @functools.wraps(constructor)
     def checked(*args: Any, **slots: Any) -> Any:
         try:
             signature.bind(*args, **slots)
         except TypeError as error:
             require_known(slots)
             raise InputError(f"{title}: {error}") from None
-        return made(*args, **slots)
+        return constructor(*args, **slots)
 
     setattr(kind, name, staticmethod(checked) if name == "__new__" else checked)
     if issubclass(kind, tuple):

@@ -60,9 +60,9 @@ def named_weights(params: Any) -> dict[str, Any]:
     Slashes in the name of an array, as Flax writes them, become underscores.
     """
     leaves = jax.tree.leaves_with_path(params)
-    named = {WEIGHTS + _joined(path): leaf for path, leaf in leaves}
+    named = {WEIGHTS + _array_name(path): leaf for path, leaf in leaves}
     if len(named) < len(leaves):
-        names = [WEIGHTS + _joined(path) for path, _ in leaves]
+        names = [WEIGHTS + _array_name(path) for path, _ in leaves]
         twice = next(name for name in names if names.count(name) > 1)
         raise InputError(
             f"save_params: two arrays of the parameters are named {twice!r}; rename one"
@@ -77,12 +77,12 @@ def weight_dims(params: Any) -> dict[str, tuple[str, ...]]:
     again in the same array gets a number, as in (d, d_2). An axis without a symbol is numbered.
     """
     return {
-        WEIGHTS + _joined(path): _axes(WEIGHTS + _joined(path), symbols, len(leaf.shape))
+        WEIGHTS + _array_name(path): _axes(WEIGHTS + _array_name(path), symbols, len(leaf.shape))
         for path, leaf, symbols in _annotated(params)
     }
 
 
-def _joined(path: Any) -> str:
+def _array_name(path: Any) -> str:
     """Name of an array in a pytree, such as layer_query."""
     text: str = jax.tree_util.keystr(path, simple=True, separator="_")
     return text.replace("/", "_").replace("\\", "_") or "value"
@@ -122,8 +122,8 @@ def without_additions(theory: Any) -> Any:
         return theory
     added = {name for function in slots.values() for name, _ in function.observe}
     dims = {
-        name: each
-        for name, each in theory.dims.items()
+        name: axes
+        for name, axes in theory.dims.items()
         if name not in added and not name.startswith(WEIGHTS)
     }
     return theory._replace(**{slot: f.slot for slot, f in slots.items()}, dims=dims)

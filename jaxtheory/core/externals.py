@@ -237,10 +237,10 @@ def _inspect(
         users = [
             f for f in without_packages(functions(function), home) if package_of(f) != "jaxtheory"
         ]
-        for each in _candidates(users):
-            for read in reads(each):
+        for user in _candidates(users):
+            for read in reads(user):
                 raise InputError(
-                    f"{name}.{slot} reads {read.what} ({read.name} in {_place(each)}), whose "
+                    f"{name}.{slot} reads {read.what} ({read.name} in {_place(user)}), whose "
                     f"changes a sweep would not see; {_REMEDIES[read.what]}"
                 )
         for cache in _caches([function, *users]):
@@ -269,33 +269,33 @@ def _keeps(value: Any) -> bool:
 
 def _caches(users: Iterable[Any]) -> Iterator[Any]:
     """Yield the functions that keep their results, among functions and what they refer to."""
-    for each in users:
-        if _keeps(each):
-            yield each
-        if not isinstance(each, types.FunctionType):
+    for user in users:
+        if _keeps(user):
+            yield user
+        if not isinstance(user, types.FunctionType):
             continue
-        bindings = (binding(each, use) for use in uses(each.__code__) if use.act == "read")
+        bindings = (binding(user, use) for use in uses(user.__code__) if use.act == "read")
         yield from (at.value for at in bindings if at is not None and _keeps(at.value))
-        thing: Any = each.__globals__.get(each.__qualname__.partition(".")[0])
-        for part in each.__qualname__.split(".")[1:]:
+        thing: Any = user.__globals__.get(user.__qualname__.partition(".")[0])
+        for part in user.__qualname__.split(".")[1:]:
             thing = getattr(thing, part, None)
-        if _keeps(thing) and thing.__wrapped__ is each:
+        if _keeps(thing) and thing.__wrapped__ is user:
             yield thing
 
 
 def _values(cache: Any) -> Iterator[Binding]:
     """Yield the globals that a cached function reads and that are neither code nor a library's."""
     home = package_of(cache.__wrapped__)
-    for each in without_packages(functions(cache.__wrapped__), home):
-        for use in uses(each.__code__):
-            if use.name in each.__code__.co_freevars or use.name.startswith("__"):
+    for user in without_packages(functions(cache.__wrapped__), home):
+        for use in uses(user.__code__):
+            if use.name in user.__code__.co_freevars or use.name.startswith("__"):
                 continue
-            at = binding(each, use)
+            at = binding(user, use)
             if at is None or isinstance(at.value, types.ModuleType | type):
                 continue
             if inspect.isroutine(at.value) or hasattr(at.value, "__wrapped__"):
                 continue
-            if not _of_library(each, use, at):
+            if not _of_library(user, use, at):
                 yield at
 
 

@@ -162,7 +162,7 @@ def size(default: int, symbol: str, meaning: str, valid: str = "[1, inf)", unit:
         >>> class Config(jaxtheory.Config):
         ...     width: jaxtheory.Size | int = jaxtheory.size(4, "d", "width", "[2, inf)")
         >>> Config(d=6).width
-        Size(cap=6, value=None)
+        Size(6)
     """
     return _field("size", default, symbol, meaning, _interval(symbol, valid), unit)
 

@@ -78,7 +78,7 @@ class OptimizerState(NamedTuple):
     memory: Any
 
 
-def _asked(what: str, optimizer: Callable, function: Callable, *args: Any) -> Any:
+def _call(what: str, optimizer: Callable, function: Callable, *args: Any) -> Any:
     """Call a function that calls optax.
 
     The InputError says what to write instead if optax tests a traced number, or expects pairs of
@@ -126,9 +126,9 @@ def require_optimizer(what: str, optimizer: Any) -> None:
         raise InputError(f"{what} is a {type(optimizer).__name__}, {_EXPECTED}")
 
 
-def _made(optimizer: Callable, config: Any) -> Any:
+def _build_rule(optimizer: Callable, config: Any) -> Any:
     """Return optimizer(config), which has functions init and update."""
-    rule = _asked("optimizer(config)", optimizer, optimizer, config)
+    rule = _call("optimizer(config)", optimizer, optimizer, config)
     if not all(callable(getattr(rule, part, None)) for part in ("init", "update")):
         kind = "number" if isinstance(rule, jax.Array) else type(rule).__name__
         raise InputError(f"optimizer(config) is a {kind}, {_EXPECTED}{code_line(optimizer)}")
@@ -142,9 +142,9 @@ def first_memory(key: Any, optimizer: Callable, params: Any, config: Any) -> Any
     user gave and on the key of the run.
     """
     with jax.numpy_dtype_promotion("standard"):  # optax mixes counts with floats
-        rule = _made(optimizer, config)
-        rest = lambda p: jax.tree.map(jnp.asarray, rule.init(p))
-        memory = _asked("the optimizer's init", optimizer, rest, params)
+        rule = _build_rule(optimizer, config)
+        init = lambda p: jax.tree.map(jnp.asarray, rule.init(p))
+        memory = _call("the optimizer's init", optimizer, init, params)
         if not str(getattr(optimizer, "__module__", "")).startswith("jaxtheory."):
             _require_keys_of_run(optimizer, rule, params, memory)
     leaves, tree = jax.tree.flatten(memory)
@@ -162,8 +162,8 @@ def _folded(key: Any, place: int, leaf: Any) -> Any:
 
 def _require_keys_of_run(optimizer: Callable, rule: Any, params: Any, memory: Any) -> None:
     """Raise InputError if an optimizer draws from a key that is not a typed key of its state."""
-    of_params = constant_draws.given(params, constant_draws.OF_RUN)
-    held = constant_draws.given(
+    of_params = constant_draws.attach_origins(params, constant_draws.OF_RUN)
+    memory_origins = constant_draws.attach_origins(
         memory,
         lambda x: (
             constant_draws.OF_RUN
@@ -171,10 +171,10 @@ def _require_keys_of_run(optimizer: Callable, rule: Any, params: Any, memory: An
             else constant_draws.CONSTANT
         ),
     )
-    for part, *args in (("init", of_params), ("update", of_params, held, of_params)):
+    for part, *args in (("init", of_params), ("update", of_params, memory_origins, of_params)):
         what = f"the optimizer's {part}"
-        found = _asked(what, optimizer, constant_draws.follow, getattr(rule, part), *args)
-        for at in sorted(found.draws):
+        trace = _call(what, optimizer, constant_draws.follow, getattr(rule, part), *args)
+        for at in sorted(trace.draws):
             raise InputError(f"{what} {_KEYS}{at or code_line(optimizer)}")
 
 
@@ -182,8 +182,8 @@ def updated(optimizer: Callable, slope: Any, state: OptimizerState, config: Any)
     """Return the parameters and the optimizer's state after a step along a gradient."""
     with jax.numpy_dtype_promotion("standard"):
         arguments = slope, state.memory, state.params
-        rule = _made(optimizer, config)
-        new = _asked("the optimizer's update", optimizer, rule.update, *arguments)
+        rule = _build_rule(optimizer, config)
+        new = _call("the optimizer's update", optimizer, rule.update, *arguments)
     if not isinstance(new, tuple) or len(new) != 2:
         raise InputError(f"the optimizer's update is a {type(new).__name__}, expected a pair")
     update, memory = new
@@ -198,7 +198,7 @@ def descended(params: Any, slope: Any, rate: Any) -> Any:
     return optax.apply_updates(params, jax.tree.map(lambda g, eta: -eta * g, slope, rates))
 
 
-def _along(gradient: Callable, rescaled: Callable) -> Callable:
+def _compose(gradient: Callable, rescaled: Callable) -> Callable:
     """Return the gradient rescaled(gradient(params, batch, problem, config), problem, config)."""
 
     def slope(params: Any, batch: Any, problem: Any, config: Any) -> Any:
@@ -278,7 +278,7 @@ def from_optax(
         if not same(new.gradient, old.gradient):
             if rescaled is None and not same(gradient, old.gradient):
                 return None
-            gradient = new.gradient if rescaled is None else _along(new.gradient, rescaled)
+            gradient = new.gradient if rescaled is None else _compose(new.gradient, rescaled)
         return from_optax(InitAndGradient(new.init, gradient), optimizer, project, rescaled)
 
     made_by = Algorithm(init, step, lambda state, problem, config: state.params)
@@ -339,5 +339,5 @@ def standard(
         "sign": lambda config: optax.sign_sgd(at(config)),
         "sgd_cosine": lambda config: optax.sgd(lambda t: decayed(t, config)),
     }
-    made = InitAndGradient(init, gradient)
-    return {name: from_optax(made, rule, project, rescaled) for name, rule in optimizers.items()}
+    slots = InitAndGradient(init, gradient)
+    return {name: from_optax(slots, rule, project, rescaled) for name, rule in optimizers.items()}

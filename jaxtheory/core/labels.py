@@ -32,10 +32,10 @@ def visible(text: str, allowed: str = "") -> str:
     if text.isprintable() and text.isascii():
         return text
     return "".join(
-        each.encode("unicode_escape").decode("ascii")
-        if each not in allowed and _is_hidden(each)
-        else each
-        for each in text
+        character.encode("unicode_escape").decode("ascii")
+        if character not in allowed and _is_hidden(character)
+        else character
+        for character in text
     )
 
 
@@ -43,7 +43,7 @@ def _text_fault(text: str) -> str | None:
     """Return why a string can be neither a name nor a label, or None."""
     if not text:
         return "must not be empty"
-    if hidden := [each for each in text if _is_hidden(each)]:
+    if hidden := [character for character in text if _is_hidden(character)]:
         return f"must not contain the control character {hidden[0]!r}"
     return None
 

@@ -101,7 +101,7 @@ def _release(top: str) -> str | None:
         if not names:
             return None
         release = importlib.metadata.distribution(names[0])
-    if any(re.match(r"jaxtheory\b", each) for each in release.requires or ()):
+    if any(re.match(r"jaxtheory\b", requirement) for requirement in release.requires or ()):
         return None
     if any(entry.group.startswith("jaxtheory.") for entry in release.entry_points):
         return None

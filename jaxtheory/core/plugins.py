@@ -43,7 +43,7 @@ _EXPECTED = {
 _texts: dict[int, tuple[Path, bytes]] = {}  # the path and text of the file loaded last
 # for each module of a file: its path, and the SHA-256 of its contents when it was executed
 _files: weakref.WeakKeyDictionary[ModuleType, dict[str, str]] = weakref.WeakKeyDictionary()
-_beside: set[str] = set()  # modules in the folder of the file that was loaded last
+_siblings: set[str] = set()  # modules in the folder of the file that was loaded last
 
 
 def load_file(path: str | Path) -> ModuleType:
@@ -72,9 +72,9 @@ def load_file(path: str | Path) -> ModuleType:
             if isinstance(error, SyntaxError) and error.lineno
             else place(error)
         )
-        here = at.startswith(f" ({file.name}, ")
-        where = f", {at[:-1].rpartition(', ')[2]}" if here else ""
-        raise InputError(f"{file}{where}: {kind}{reason}{'' if here else at}") from error
+        is_local = at.startswith(f" ({file.name}, ")
+        where = f", {at[:-1].rpartition(', ')[2]}" if is_local else ""
+        raise InputError(f"{file}{where}: {kind}{reason}{'' if is_local else at}") from error
     _texts.clear()
     _texts[id(module)] = file.resolve(), text
     _files[module] = {"file": str(file.resolve()), "sha256": hashlib.sha256(text).hexdigest()}
@@ -90,8 +90,12 @@ def files() -> list[tuple[ModuleType, dict[str, str]]]:
 
 
 def file_here(name: str) -> str:
-    """Return a hint if a Python file has this name without its suffix, else ""."""
-    return f"did you mean {name}.py, a file?" if os.path.isfile(f"{name}.py") else ""
+    """Return a hint if a Python file or a package has this name, else ""."""
+    if os.path.isfile(f"{name}.py"):
+        return f"did you mean {name}.py, a file?"
+    if os.path.isfile(file := os.path.join(name, "__init__.py")):
+        return f"did you mean {file}? A package is known by its name once it is installed"
+    return ""
 
 
 def _text_of(file: Path) -> bytes:
@@ -112,7 +116,7 @@ def loaded_file(path: str | Path) -> ModuleType:
     file = Path(path)
     module = sys.modules.get(f"jaxtheory_user_{file.stem}")
     home, text = _texts.get(id(module), (None, b""))
-    if module is None or _beside or home != file.resolve() or _text_of(file) != text:
+    if module is None or _siblings or home != file.resolve() or _text_of(file) != text:
         return load_file(path)
     return module
 
@@ -120,9 +124,9 @@ def loaded_file(path: str | Path) -> ModuleType:
 @contextlib.contextmanager
 def _importing_from(folder: Path) -> Iterator[None]:
     """Let modules of a folder be imported within the block; forget those of the previous folder."""
-    for name in _beside:
+    for name in _siblings:
         sys.modules.pop(name, None)
-    _beside.clear()
+    _siblings.clear()
     importlib.invalidate_caches()
     before = {*sys.modules}
     sys.path.insert(0, str(folder))
@@ -131,15 +135,17 @@ def _importing_from(folder: Path) -> Iterator[None]:
     finally:
         with contextlib.suppress(ValueError):
             sys.path.remove(str(folder))
-        _beside.update(name for name in {*sys.modules} - before if _lies_in(folder, name))
+        _siblings.update(name for name in {*sys.modules} - before if _lies_in(folder, name))
 
 
 def _lies_in(folder: Path, name: str) -> bool:
     """True if a module of a user is in a folder, alone or in a package."""
     top = name.partition(".")[0]
     home = getattr(sys.modules.get(name), "__file__", None) or ""
-    beside = (folder / f"{top}.py", folder / top)
-    return top != "jaxtheory" and any(path in (Path(home), *Path(home).parents) for path in beside)
+    locations = (folder / f"{top}.py", folder / top)
+    return top != "jaxtheory" and any(
+        path in (Path(home), *Path(home).parents) for path in locations
+    )
 
 
 def question_of_file(file: Path) -> str:

@@ -58,8 +58,8 @@ def _of_tree(tree: Any) -> dict[str, Any]:
 
 
 def _of_index(index: Any) -> dict[str, Any]:
-    several = hasattr(index, "levels")
-    values = [*index.levels, *index.codes] if several else index.array
+    is_multi = hasattr(index, "levels")
+    values = [*index.levels, *index.codes] if is_multi else index.array
     return {"names": [*index.names], "values": values}
 
 

@@ -101,8 +101,10 @@ def _with_algorithms(theory: Any, changed: list[str]) -> Any:
     if not isinstance(theory.algorithms, dict):
         return theory  # `check_theory` reports it
     origin = Origin(*(getattr(theory, slot) for slot in Origin._fields))
-    rebuilt = {name: _rebuilt(theory, each, origin) for name, each in theory.algorithms.items()}
-    algorithms = {name: each for name, each in rebuilt.items() if each is not None}
+    rebuilt = {
+        name: _rebuilt(theory, algorithm, origin) for name, algorithm in theory.algorithms.items()
+    }
+    algorithms = {name: algorithm for name, algorithm in rebuilt.items() if algorithm is not None}
     names = " and ".join(changed)
     if theory.algorithms and not algorithms:
         raise InputError(

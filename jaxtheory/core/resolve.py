@@ -1,5 +1,6 @@
 """Theories as users give them: a record, a module, a name or a file."""
 
+import contextlib
 import hashlib
 import importlib
 import os
@@ -71,12 +72,12 @@ def named_theory(name: str) -> Theory:
     if name in SHIPPED:
         theory: Theory = importlib.import_module(f"jaxtheory.theories.{name}").THEORY
         return theory
-    others = offered(THEORIES)
-    if name not in others:
-        known = suggest(name, [*SHIPPED, *others])
+    entry_points = offered(THEORIES)
+    if name not in entry_points:
+        known = suggest(name, [*SHIPPED, *entry_points])
         hint = file_here(name) or f"{known}, or pass the path of a FILE.py that defines THEORY"
         raise InputError(f"unknown theory {name!r}; {hint}")
-    offer: Theory = load_entry(others[name])
+    offer: Theory = load_entry(entry_points[name])
     check_theory(offer)
     return offer
 
@@ -98,6 +99,8 @@ def file_of(theory: Theory) -> dict[str, str] | None:
     Returns:
         The absolute path of the file as `file`, and the SHA-256 of its contents as `sha256`.
     """
+    if _is_in_catalog(theory):  # though a file may import it
+        return None
     for module, record in (*plugins.files(), *_imported(theory)):
         if _is_same(theory, getattr(module, "THEORY", None)):
             return dict(record)
@@ -120,10 +123,18 @@ def python_of(theory: Theory) -> str:
     """
     if (record := file_of(theory)) is not None:
         return f"jaxtheory.theories.load({record['file']!r}).THEORY"
-    known = theory.name in SHIPPED or theory.name in offered(THEORIES)
-    if known and _is_same(theory, named_theory(theory.name)):
+    if _is_in_catalog(theory):
         return f"jaxtheory.theories.get({theory.name!r})"
     return "THEORY  # the one that the sweep was made with"
+
+
+def _is_in_catalog(theory: Theory) -> bool:
+    """True if a theory ships or an installed package offers it, under its own name."""
+    if theory.name not in SHIPPED and theory.name not in offered(THEORIES):
+        return False
+    with contextlib.suppress(InputError):  # what cannot be loaded is not this theory
+        return _is_same(theory, named_theory(theory.name))
+    return False
 
 
 def _imported(theory: Theory) -> Iterator[tuple[ModuleType, dict[str, str]]]:

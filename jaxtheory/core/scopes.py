@@ -31,7 +31,7 @@ class _Scope(NamedTuple):
 
     number: int
     names: frozenset[str]
-    kept: frozenset[str]
+    fixed_names: frozenset[str]
     is_class: bool
     outer: "_Scope | None"
 
@@ -53,7 +53,7 @@ def resolve(root: ast.AST, free: Collection[str] = ()) -> dict[int, Any]:
         inner = scope
         while scope is not None:
             if not scope.is_class or scope is inner:
-                if name in scope.kept:
+                if name in scope.fixed_names:
                     return None
                 if name in scope.names:
                     return Local(scope.number, name)
@@ -64,16 +64,16 @@ def resolve(root: ast.AST, free: Collection[str] = ()) -> dict[int, Any]:
         node, scope = waiting.pop()
         name = _name(node)
         if isinstance(node, ast.Nonlocal):
-            places[id(node)] = [look_up(each, scope) or each for each in node.names]
+            places[id(node)] = [look_up(x, scope) or x for x in node.names]
         elif name is not None and (place := look_up(name, scope)) is not None:
             places[id(node)] = place
         outside, inside = _split(node)
-        waiting += [(each, scope) for each in outside]
+        waiting += [(child, scope) for child in outside]
         if inside:
             count += 1
-            names, kept = _bound(node)
-            inner = _Scope(count, names, kept, isinstance(node, ast.ClassDef), scope)
-            waiting += [(each, inner) for each in inside]
+            names, fixed_names = _bound(node)
+            inner = _Scope(count, names, fixed_names, isinstance(node, ast.ClassDef), scope)
+            waiting += [(child, inner) for child in inside]
     return places
 
 
@@ -116,31 +116,33 @@ def _arguments(args: ast.arguments) -> list[ast.arg]:
 def _bound(scope: ast.AST) -> tuple[frozenset[str], frozenset[str]]:
     """Return the names that a function, a class or a comprehension binds, and those kept."""
     if isinstance(scope, _COMPREHENSIONS):
-        targets = [x for each in scope.generators for x in ast.walk(each.target)]
+        targets = [x for generator in scope.generators for x in ast.walk(generator.target)]
         return frozenset(x.id for x in targets if isinstance(x, ast.Name)), frozenset()
     body = getattr(scope, "body", [])
-    names, kept, outer = set[str](), set[str](), set[str]()
+    names, fixed_names, outer = set[str](), set[str](), set[str]()
     if isinstance(scope, Function):
-        kept |= {each.arg for each in _arguments(scope.args)}
+        fixed_names |= {argument.arg for argument in _arguments(scope.args)}
     for node in _own(body if isinstance(body, list) else [body]):
         if isinstance(node, ast.Global):
-            kept.update(node.names)
+            fixed_names.update(node.names)
         elif isinstance(node, ast.Nonlocal):
             outer.update(node.names)
         elif isinstance(node, ast.ClassDef):
-            kept.add(node.name)
+            fixed_names.add(node.name)
         elif isinstance(node, ast.alias):
-            (kept if node.asname is None else names).add(node.asname or node.name.partition(".")[0])
+            (fixed_names if node.asname is None else names).add(
+                node.asname or node.name.partition(".")[0]
+            )
         elif isinstance(node, ast.Name):
             names |= set() if isinstance(node.ctx, ast.Load) else {node.id}
         elif (name := _name(node)) is not None:
             names.add(name)
     names -= outer
     if isinstance(scope, ast.ClassDef):
-        return frozenset(), frozenset(names | kept)
+        return frozenset(), frozenset(names | fixed_names)
     # Python changes the names of private members
-    kept |= {x for x in names if x.startswith("__") and not x.endswith("__")}
-    return frozenset(names - kept), frozenset(kept - outer)
+    fixed_names |= {x for x in names if x.startswith("__") and not x.endswith("__")}
+    return frozenset(names - fixed_names), frozenset(fixed_names - outer)
 
 
 def _own(body: list[Any]) -> Iterator[ast.AST]:
@@ -152,7 +154,7 @@ def _own(body: list[Any]) -> Iterator[ast.AST]:
         outside, inside = _split(node)
         waiting += outside
         if isinstance(node, _COMPREHENSIONS):  # `:=` binds in the scope around a comprehension
-            targets = {id(each.target) for each in node.generators}
+            targets = {id(generator.target) for generator in node.generators}
             waiting += _clauses(inside, targets)
 
 

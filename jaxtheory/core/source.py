@@ -88,7 +88,7 @@ def _normal(node: ast.AST, free: tuple[str, ...] = ()) -> Text:
                 if place is not None and name in _IDENTIFIERS:
                     value = number(place)
                 elif place is not None and kind is ast.Nonlocal:
-                    value = [number(each) for each in place]
+                    value = [number(local) for local in place]
                 if isinstance(thing, ast.AnnAssign) and name == "annotation":
                     if not isinstance(thing.target, ast.Name) or id(thing.target) in places:
                         continue  # of a local variable, which is not evaluated
@@ -105,12 +105,12 @@ def _normal(node: ast.AST, free: tuple[str, ...] = ()) -> Text:
             out.append(str(len(inside)))
         else:
             out.append(repr(thing))
-    taken = [place.name for place in numbers if place.is_free]
+    free_names = [place.name for place in numbers if place.is_free]
     if free:  # such as the class that `super` refers to
         spelled = {x.id for x in ast.walk(node) if isinstance(x, ast.Name)}
-        taken += [name for name in free if name not in spelled]
+        free_names += [name for name in free if name not in spelled]
     own = tuple(place.name for place in numbers if not place.is_free)
-    return Text("\n".join(out), frozenset(names), own, tuple(taken), tuple(inner))
+    return Text("\n".join(out), frozenset(names), own, tuple(free_names), tuple(inner))
 
 
 @functools.cache
@@ -215,7 +215,7 @@ def _beginning(text: str, line: int) -> list[Function]:
     while waiting:
         node = waiting.pop()
         decorators = getattr(node, "decorator_list", ())
-        first = min([getattr(node, "lineno", 0), *(each.lineno for each in decorators)])
+        first = min([getattr(node, "lineno", 0), *(decorator.lineno for decorator in decorators)])
         if first <= line <= (getattr(node, "end_lineno", None) or line):
             if first == line and isinstance(node, Function):
                 functions.append(node)
@@ -226,8 +226,8 @@ def _beginning(text: str, line: int) -> list[Function]:
 @functools.lru_cache(maxsize=16)
 def _compiled(text: str, flags: int) -> frozenset[types.CodeType]:
     """Return the code of a module's text and of all its functions, compiled in this process."""
-    whole = compile(_parsed(text), "", "exec", flags=flags, dont_inherit=True)
-    return frozenset(_inside(whole))
+    module = compile(_parsed(text), "", "exec", flags=flags, dont_inherit=True)
+    return frozenset(_inside(module))
 
 
 def _inside(code: types.CodeType) -> Iterator[types.CodeType]:

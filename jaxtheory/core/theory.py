@@ -5,11 +5,14 @@
 
 import functools
 from collections.abc import Callable
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
+import numpy as np
 
 from jaxtheory.core.errors import checks_slots
+from jaxtheory.core.faces import as_html, as_text
 from jaxtheory.core.replaced import Origin, loss_of_gradient, replace
 
 # the result of a check: (got, want) or (got, want, standard error), or None if it does not apply
@@ -135,6 +138,22 @@ class Check(NamedTuple):
     tolerance: float = 1e-11
 
 
+def check(
+    name: str, source: str, kind: str, tolerance: float = 1e-11
+) -> Callable[[Callable], Check]:
+    """Make a function the check of a statement, a decorator with the arguments of `Check`."""
+    return lambda fn: Check(name, source, kind, fn, tolerance)
+
+
+def checks_of(*modules: ModuleType) -> tuple[Check, ...]:
+    """Return the checks that modules define, each by itself or among its CHECKS, in their order."""
+    checks: list[Check] = []
+    for module in modules:
+        checks += [value for value in vars(module).values() if isinstance(value, Check)]
+        checks += getattr(module, "CHECKS", ())
+    return tuple(checks)
+
+
 class _Slots(NamedTuple):
     """Slots of a theory."""
 
@@ -219,6 +238,20 @@ class Theory(_Slots):
         def _make(cls, slots: Any) -> "Theory":
             return cls(*slots)
 
+    def _face(self) -> tuple[str, dict[str, str]]:
+        return f"Theory {self.name}", {
+            "fields": ", ".join(getattr(self.Config, "__dataclass_fields__", ())),
+            "algorithms": ", ".join(self.algorithms),
+            "checks": str(len(self.checks)),
+            "examples": str(len(self.examples)),
+        }
+
+    def __repr__(self) -> str:
+        return as_text(self)
+
+    def _repr_html_(self) -> str:
+        return as_html(self)
+
     def _replace(self, /, **slots: Any) -> "Theory":
         """Return a theory with other slots and the same algorithms; compare `replace`."""
         new = Theory(**self._asdict() | slots)
@@ -269,17 +302,28 @@ def _is_new(algorithm: Any) -> bool:
 
 
 def outputs(theory: Theory) -> dict[str, list[str]]:
-    """Return the names of metrics and analyses with their dimensions, without computing them."""
+    """Return the names of metrics, analyses and predictions in a dataset of the default config.
 
-    def both(key: jax.Array) -> tuple[dict, dict]:
+    They have their dimensions and are not computed.
+    """
+
+    def evaluate(key: jax.Array) -> tuple[dict, dict, dict]:
         problem = theory.problem(key, config)
         params = theory.init(key, problem, config)
-        return theory.metrics(params, problem, config), theory.analyses(params, problem, config)
+        return (
+            theory.metrics(params, problem, config),
+            theory.analyses(params, problem, config),
+            theory.predict(problem, config, np.zeros(1, np.int32)),
+        )
 
     config = theory.Config()
-    shapes = jax.eval_shape(both, jax.random.key(0))
+    metrics, analyses, curves = jax.eval_shape(evaluate, jax.random.key(0))
     dims = {name: f"({', '.join(dim)})" for name, dim in theory.dims.items()}
     return {
-        title: [name + dims.get(name, "") for name in shape]
-        for title, shape in zip(("metrics", "analyses"), shapes, strict=True)
+        "metrics": [name + dims.get(name, "") for name in metrics],
+        "analyses": [name + dims.get(name, "") for name in analyses],
+        "predictions": [
+            "predicted_" + name.replace(":", "_") + dims.get(name.partition(":")[0], "")
+            for name in curves
+        ],
     }

@@ -25,7 +25,7 @@ from jaxtheory.core.fields import axis_field
 from jaxtheory.core.plain import as_json
 from jaxtheory.core.resolve import theory_of
 from jaxtheory.core.theory import Theory
-from jaxtheory.engine.execution.local import Execute, here, require_executor
+from jaxtheory.engine.execution.local import Execute, require_executor, run_locally
 from jaxtheory.engine.execution.progress import Progress
 from jaxtheory.engine.request.request import read
 from jaxtheory.engine.request.values import read_values
@@ -63,7 +63,7 @@ def boundary(
     dtype: Any = None,
     buckets: str = "auto",
     store: str | Path | None = None,
-    execute: Execute = here,
+    execute: Execute = run_locally,
     progress: Callable[[Progress], None] | None = None,
 ) -> xr.Dataset:
     """Return the value of a field at which a property of trained runs changes, for each point and

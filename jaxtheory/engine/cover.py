@@ -86,20 +86,26 @@ def extend(
     present_ones = {one.name: one for one in _of_these_runs(store, identified)}
     new = list(_missing(list(present_ones.values()), request, identified, owner < 0))
     if new or not all(is_finished(store, piece) for piece in pieces):
-        before = [present_ones[each.content["before"]] for each in new if each.content["before"]]
+        before = [
+            present_ones[addition.content["before"]]
+            for addition in new
+            if addition.content["before"]
+        ]
         used = [*(piece.rectangle for piece in pieces), *before]
         require_present(store.path, versions_of(store, used), accept_versions)
-    for each in new:
-        rectangle = store.add({**each.content, "environment": present()})
-        owner[_region(each.places)] = len(pieces)
-        pieces.append(Piece(rectangle, each.places, each.request, each.plan))
+    for addition in new:
+        rectangle = store.add({**addition.content, "environment": present()})
+        owner[_region(addition.places)] = len(pieces)
+        pieces.append(Piece(rectangle, addition.places, addition.request, addition.plan))
     return Cover(pieces, owner)
 
 
 def _of_these_runs(store: Store, identified: Mapping[str, Any]) -> list[Rectangle]:
     """The rectangles whose runs have the numbers that a request asks for."""
     runs = runs_of(identified)
-    return [each for each in store.rectangles() if is_same(each.content["runs"], runs)]
+    return [
+        rectangle for rectangle in store.rectangles() if is_same(rectangle.content["runs"], runs)
+    ]
 
 
 def grid_shape(request: Request) -> tuple[int, ...]:
@@ -131,7 +137,7 @@ def versions_of(store: Store, used: list[Rectangle]) -> Iterator[Versions]:
 
 def _region(at: list[np.ndarray]) -> tuple[np.ndarray, ...]:
     """The index of the runs of a request that a rectangle has."""
-    return np.ix_(*(each[each >= 0] for each in at))
+    return np.ix_(*(index[index >= 0] for index in at))
 
 
 def _mask(shape: tuple[int, ...], at: list[np.ndarray]) -> np.ndarray:
@@ -143,7 +149,7 @@ def _mask(shape: tuple[int, ...], at: list[np.ndarray]) -> np.ndarray:
 def _computable(rectangle: Rectangle, at: list[np.ndarray], request: Request) -> Piece:
     """The piece of a rectangle, which this request computes if all of its runs are its own."""
     piece = Piece(rectangle, at)
-    if any((each < 0).any() for each in at):
+    if any((index < 0).any() for index in at):
         return piece
     part = restrict(request, at)
     content = rectangle.content
@@ -206,7 +212,7 @@ def _planned(request: Request, at: list[np.ndarray], before: Rectangle | None) -
 def restrict(request: Request, at: list[np.ndarray]) -> Request:
     """Return the request with these values of its axes and these seeds, as indices."""
     pairs = zip(at, grid_shape(request), strict=True)
-    if all(np.array_equal(each, np.arange(n)) for each, n in pairs):
+    if all(np.array_equal(index, np.arange(n)) for index, n in pairs):
         return request
     pick = lambda values, index: (
         values[index] if isinstance(values, np.ndarray) else tuple(values[i] for i in index)

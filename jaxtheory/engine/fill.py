@@ -112,8 +112,10 @@ def _compute(store: Store, request: Request, covering: Cover, way: Way, show: An
     todo = [worker.missing() for worker in workers]
     if not any(todo):
         return True
-    every = [chunk for worker in workers for chunk in worker.chunks]
-    meter = Meter(show, request.points.total, every, [chunk for each in todo for chunk in each])
+    all_chunks = [chunk for worker in workers for chunk in worker.chunks]
+    meter = Meter(
+        show, request.points.total, all_chunks, [chunk for chunks in todo for chunk in chunks]
+    )
     quiet_since, silent = time.monotonic(), True
     while count := sum(map(len, todo)):
         refused = [w.compute(chunks, meter) for w, chunks in zip(workers, todo, strict=True)]
@@ -128,15 +130,15 @@ def _compute(store: Store, request: Request, covering: Cover, way: Way, show: An
             notice(f"store {store.path}: waiting for {those} that other processes compute")
         if quiet > _patience(max(worker.longest for worker in workers)):
             worker, chunks = next(
-                (w, each) for w, each in zip(workers, refused, strict=True) if each
+                (w, chunks) for w, chunks in zip(workers, refused, strict=True) if chunks
             )
             worker.compute(chunks[:1], meter, claim=False)
             quiet_since = time.monotonic()
         elif any(refused):
             time.sleep(_PAUSE)
         todo = [worker.missing() for worker in workers]
-        for chunks, rest in zip(refused, todo, strict=True):
-            names = {chunk.name for chunk in rest}
+        for chunks, pending_chunks in zip(refused, todo, strict=True):
+            names = {chunk.name for chunk in pending_chunks}
             for chunk in chunks:
                 if chunk.name not in names:  # another process has published it
                     meter.finished(chunk)
@@ -241,8 +243,8 @@ class _Assembly(NamedTuple):
         request = self.request
         table = fields(type(request.config))
         shaping = [n for n, f in table.items() if f.kind in ("size", "static")]
-        every = np.arange(request.points.total)
-        codes = codes_of(request.points, ["algorithm", *shaping], every, repr)
+        indices = np.arange(request.points.total)
+        codes = codes_of(request.points, ["algorithm", *shaping], indices, repr)
         extents: dict[str, tuple[int, ...]] = {}
         with numerics(request.dtype, request.partitionable):
             for i in np.unique(codes, return_index=True)[1].tolist():

@@ -114,7 +114,7 @@ def plan(
         unpriced = plan_request(request)
         estimated = priced(request, unpriced.buckets)
         if store is None:
-            refuse_results(request.runs, sum(b.kept for b in estimated))
+            refuse_results(request.runs, sum(b.result_bytes for b in estimated))
         if compile:
             estimated = tuple(_measure(request, bucket) for bucket in estimated)
     return unpriced._replace(
@@ -143,16 +143,16 @@ def _measure(request: Request, bucket: Bucket) -> Bucket:
     count = min(last, _RECORDS)
     compiling, once = seconds(count, [count], curves=True), seconds(count, [count])
     recording = seconds(count, range(count + 1))
-    steps, taken = last, once
+    steps, duration = last, once
     for steps in (6 * count, 60 * count, 600 * count, last):
         steps = min(steps, last)
-        taken = seconds(steps, [steps])
-        if taken - once > _ENOUGH:
+        duration = seconds(steps, [steps])
+        if duration - once > _ENOUGH:
             break
-    step = max(taken - once, 0) / max(steps - count, 1)
+    step = max(duration - once, 0) / max(steps - count, 1)
     record = max(recording - once, 0) / max(count, 1)
     slots = float(bucket.steps.sum()) / len(bucket.steps) / max(last, 1) * bucket.slots
-    each = once + step * (last - count) + record * (len(request.schedule.records) - 1)
+    slot_seconds = once + step * (last - count) + record * (len(request.schedule.records) - 1)
     return bucket._replace(
-        seconds=max(compiling - once, 0) + each * slots / min(workers(), bucket.slots)
+        seconds=max(compiling - once, 0) + slot_seconds * slots / min(workers(), bucket.slots)
     )

@@ -38,22 +38,22 @@ class Ends:
     limit: float
 
     def __call__(self, data: xr.Dataset) -> xr.DataArray:
-        asked = f"{'below' if self.below else 'above'}({self.name!r})"
+        call = f"{'below' if self.below else 'above'}({self.name!r})"
         if self.name not in data:
             hint = suggest(self.name, map(str, data.data_vars))
-            raise InputError(f"{asked}: no metric has this name; {hint}")
+            raise InputError(f"{call}: no metric has this name; {hint}")
         values = data[self.name]
         end = values.isel(step=-1, drop=True) if "step" in values.dims else values
         extra = [dim for dim in end.dims if dim not in data["diverged_at"].dims]
         if extra:
             raise InputError(
-                f"{asked}: it has the dimension {extra[0]} too; write a function of the dataset "
+                f"{call}: it has the dimension {extra[0]} too; write a function of the dataset "
                 "that returns one truth value for each run"
             )
         lost = int((end.isnull() & (data["diverged_at"] < 0)).sum())
         if lost:
             raise InputError(
-                f"{asked}: it is NaN in {lost} of {end.size} runs that did not diverge, so that "
+                f"{call}: it is NaN in {lost} of {end.size} runs that did not diverge, so that "
                 "they are on neither side; choose another metric or interval"
             )
         truth: xr.DataArray = end < self.limit if self.below else end > self.limit

@@ -8,9 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxtheory.core.config import Config, fields
+from jaxtheory.core.config import Config, describe_changes, fields
+from jaxtheory.core.faces import as_html, as_text, describe_arrays
 
 NEVER = -1  # diverged_at of a run that stayed finite
+TURNS = 8  # records that are made at most before the host looks
 
 
 class Layout(NamedTuple):
@@ -70,7 +72,7 @@ class Bucket(NamedTuple):
     memory: int
     problem: int
     row_of: np.ndarray
-    kept: int = 0  # bytes of its results
+    result_bytes: int = 0  # bytes of its results
 
     def laid(self, layout: Layout) -> "Bucket":
         """Return the bucket with a layout, which splits the runs of each problem into rows."""
@@ -152,7 +154,7 @@ class Lanes(NamedTuple):
     out: tuple[tuple[np.ndarray, ...], np.ndarray, np.ndarray]
 
     @property
-    def apart(self) -> bool:
+    def has_distinct_problems(self) -> bool:
         """True if the rows have distinct problems, in order.
 
         Rows that only fill the last slot may repeat the last problem.
@@ -196,6 +198,27 @@ class Run(NamedTuple):
     problem: Any
     diverged_at: int | None
     stopped_at: int | None = None
+
+    def _face(self) -> tuple[str, dict[str, str]]:
+        return f"Run of {self.steps[-1]} steps", {
+            "config": describe_changes(self.config) or "the default",
+            **{
+                name: f"{values[0]:.4g} → {values[-1]:.4g}, {len(values)} records"
+                for name, values in self.metrics.items()
+                if name == "loss" and values.ndim == 1
+            },
+            "metrics": ", ".join(self.metrics),
+            "analyses": ", ".join(self.analyses),
+            "params": describe_arrays(self.params),
+            "diverged": "" if self.diverged_at is None else f"after step {self.diverged_at}",
+            "stopped": "" if self.stopped_at is None else f"at step {self.stopped_at}",
+        }
+
+    def __repr__(self) -> str:
+        return as_text(self)
+
+    def _repr_html_(self) -> str:
+        return as_html(self)
 
 
 class Outcome(NamedTuple):

@@ -10,7 +10,7 @@ import xarray as xr
 from jaxtheory.core import traces
 from jaxtheory.core.config import Size, fields
 from jaxtheory.core.errors import InputError
-from jaxtheory.core.extended import WEIGHTS
+from jaxtheory.core.faces import as_html, as_text
 from jaxtheory.core.plain import as_json
 from jaxtheory.core.resolve import python_of
 from jaxtheory.core.theory import Theory
@@ -18,7 +18,7 @@ from jaxtheory.engine.execution.local import run_chunk
 from jaxtheory.engine.planning.lay_out import plan_request
 from jaxtheory.engine.planning.layout import lanes
 from jaxtheory.engine.records import Chunk, Part
-from jaxtheory.engine.request.request import Request, read
+from jaxtheory.engine.request.request import Request, Schedule, read
 from jaxtheory.engine.request.settings import numerics
 from jaxtheory.engine.results import datasets, difference
 from jaxtheory.engine.results.dataset import title_of, untupled
@@ -43,6 +43,18 @@ class Rerun(NamedTuple):
     same: list[str]
     differs: list[str]
     python: str
+
+    def _face(self) -> tuple[str, dict[str, str]]:
+        return f"Rerun: {len(self.same)} of {len(self.values)} results are the same bit for bit", {
+            "same": ", ".join(self.same),
+            "differs": ", ".join(self.differs),
+        }
+
+    def __repr__(self) -> str:
+        return as_text(self)
+
+    def _repr_html_(self) -> str:
+        return as_html(self)
 
 
 @computes
@@ -75,8 +87,8 @@ def rerun(store: str | Path, theory: Any = None, **where: Any) -> Rerun:
         >>> again.differs
         []
     """
-    given = disk.located(store)
-    folder = given.parent if given.name == "data.zarr" else given
+    location = disk.located(store)
+    folder = location.parent if location.name == "data.zarr" else location
     data = open_store(folder)
     read_manifest(folder)  # refuses a store of an earlier format
     run, shown = select(data, theory, where), datasets.request_of(folder)["request"]
@@ -113,8 +125,8 @@ def _equals(value: np.ndarray, stored: xr.DataArray) -> bool:
     if not np.array_equal(value[common], stored.values[common], equal_nan=True):
         return False
     return all(
-        np.isfinite(each).sum() == np.isfinite(each[common]).sum()
-        for each in (value, stored.values)
+        np.isfinite(array).sum() == np.isfinite(array[common]).sum()
+        for array in (value, stored.values)
     )
 
 
@@ -127,7 +139,9 @@ def _place(rectangle: Rectangle, shown: Mapping[str, Any], run: StoredRun) -> di
     if at is None or not has_outputs(rectangle.content, shown):
         return None
     dims = [*(axis["name"] for axis in shown["axes"]), "seed"]
-    indices = {dim: np.flatnonzero(each == run.at[dim]) for dim, each in zip(dims, at, strict=True)}
+    indices = {
+        dim: np.flatnonzero(index == run.at[dim]) for dim, index in zip(dims, at, strict=True)
+    }
     if not all(map(len, indices.values())):
         return None
     return {dim: int(index[0]) for dim, index in indices.items()}
@@ -163,11 +177,9 @@ def request_of(content: Mapping[str, Any], theory: Theory) -> Request:
             else {axis["name"]: axis["labels"]}
         )
         groups.append({**label, **values})
-    record = stored["metrics"] or stored["record"]
     saved = stored["save_params"]
-    if isinstance(saved, list) and isinstance(record, dict):
-        record = {n: steps for n, steps in record.items() if not n.startswith(WEIGHTS)}
-    return read(
+    at_steps = isinstance(saved, list)
+    request = read(
         theory,
         theory.Config(**sizes | plain),
         zip=groups or None,
@@ -175,10 +187,15 @@ def request_of(content: Mapping[str, Any], theory: Theory) -> Request:
         steps=stored["steps"],
         algorithm=None if any("algorithm" in group for group in groups) else stored["algorithm"],
         key=stored["key"],
-        record=record,
         dtype=stored["dtype"],
         buckets=stored["buckets"],
-        save_params=saved,
+        save_params=[0] if at_steps else saved,
+    )
+    # records of the dataset for which the rectangle was made may lie beyond the end of its runs
+    which = stored["metrics"] and {name: frozenset(at) for name, at in stored["metrics"].items()}
+    return request._replace(
+        schedule=Schedule(np.array(stored["record"], np.int32), which),
+        save_params=tuple(saved) if at_steps else saved,
     )
 
 

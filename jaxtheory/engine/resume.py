@@ -58,13 +58,15 @@ def resumed_lane(request: Request, run: Run, problem: Any) -> Resumed:
     return Resumed(int(run.steps[-1]), state, at(run.diverged_at), at(run.stopped_at))
 
 
-def joined(metrics: dict[str, np.ndarray], request: Request, run: Run) -> dict[str, np.ndarray]:
+def prepend_records(
+    metrics: dict[str, np.ndarray], request: Request, run: Run
+) -> dict[str, np.ndarray]:
     """Return metrics [record, ...] with the records that the run had before."""
     records = request.schedule.records
     early = np.flatnonzero(records <= run.steps[-1])
     places = np.searchsorted(run.steps, records[early])
     which = request.schedule.which
-    whole = {}
+    full_metrics = {}
     for name in {**metrics, **run.metrics}:
         if name not in metrics:  # it was recorded before this run went on
             if which is not None and not {*records[early].tolist()} & which.get(name, frozenset()):
@@ -75,8 +77,8 @@ def joined(metrics: dict[str, np.ndarray], request: Request, run: Run) -> dict[s
             values = np.array(metrics[name])
         if name in run.metrics:
             values[early] = run.metrics[name][places]
-        whole[name] = values
-    return whole
+        full_metrics[name] = values
+    return full_metrics
 
 
 def equal_trees(one: Any, other: Any) -> bool:

@@ -16,7 +16,7 @@ from jaxtheory.core.errors import InputError, tried
 from jaxtheory.core.plain import as_json
 from jaxtheory.engine.compute.part import pick
 from jaxtheory.engine.compute.training import train_chunk
-from jaxtheory.engine.execution.local import Execute, Tell, here, run_chunks, silent
+from jaxtheory.engine.execution.local import Execute, Tell, run_chunks, run_locally, silent
 from jaxtheory.engine.execution.progress import Meter, Progress
 from jaxtheory.engine.planning.lay_out import plan_request
 from jaxtheory.engine.planning.layout import lanes
@@ -65,13 +65,13 @@ class Search(NamedTuple):
 
     def identity(self) -> dict[str, Any]:
         """Return the search as plain data, equal for two searches when their numbers are."""
-        asked = {"along": self.word, **self.rules._asdict(), "when": self.when, "law": self.laws}
+        settings = {"along": self.word, **self.rules._asdict(), "when": self.when, "law": self.laws}
         code = {"search": code_hash(Search.result)}
-        whole = identity(self.request)
-        return whole | {"boundary": as_json(asked), "code": whole["code"] | code}
+        base = identity(self.request)
+        return base | {"boundary": as_json(settings), "code": base["code"] | code}
 
     def result(
-        self, execute: Execute = here, progress: Callable[[Progress], None] | None = None
+        self, execute: Execute = run_locally, progress: Callable[[Progress], None] | None = None
     ) -> xr.Dataset:
         """Train the rounds and return the brackets."""
         how = execute, progress
@@ -98,9 +98,9 @@ class Search(NamedTuple):
             )
         middle = (low + high) / 2 if scale == "linear" else np.sqrt(low * high)
         dims = [*(a.name for a in self.request.axes[:-1]), "seed"]
-        found = {"low": low, "high": high, "boundary": middle}
+        brackets = {"low": low, "high": high, "boundary": middle}
         data: dict[str, tuple] = {
-            name: (dims, np.where(one, array, np.nan)) for name, array in found.items()
+            name: (dims, np.where(one, array, np.nan)) for name, array in brackets.items()
         }
         data |= {"crossings": (dims, crossings), "first": (dims, first)}
         data |= {"holds": ([*dims, axis.name], holds), **laws}
@@ -137,9 +137,9 @@ class Search(NamedTuple):
             dims={},
             coords=lambda config: {},
         )
-        found = sweep(measured, self.request.config, steps=0, progress=False, **self.points)
-        each = {name: found[name].isel(step=0) for name in self.laws}
-        return {name: (array.dims, array.values) for name, array in each.items()}
+        dataset = sweep(measured, self.request.config, steps=0, progress=False, **self.points)
+        arrays = {name: dataset[name].isel(step=0) for name in self.laws}
+        return {name: (array.dims, array.values) for name, array in arrays.items()}
 
     def counts(self, crossings: np.ndarray) -> np.ndarray:
         """The runs that have a boundary."""
@@ -179,8 +179,8 @@ class Search(NamedTuple):
         def run(chunk: Chunk, tell: Tell = silent) -> Part:
             with numerics(request.dtype, request.partitionable):
                 inputs = self.placed(lanes(request, chunk), values)
-                told = lambda step, values: tell(chunk, step, None)
-                outcome = train_chunk(request, chunk, inputs, told, False)
+                report = lambda step, values: tell(chunk, step, None)
+                outcome = train_chunk(request, chunk, inputs, report, False)
                 return pick(request, chunk, inputs, outcome)
 
         def parts() -> Any:
@@ -281,13 +281,13 @@ def _note(crossings: np.ndarray, first: np.ndarray, one: np.ndarray, between: st
         ((crossings == 0) & ~first, "{} it nowhere"),
         ((crossings > 1) & ~one, "in {} it changes several times"),
     )
-    told = []
+    phrases = []
     for runs, words in kinds:
         if count := int(runs.sum()):
             has = "has" if count == 1 else "have"
-            told.append(words.format(f"{count} {has}" if words.startswith("{") else count))
+            phrases.append(words.format(f"{count} {has}" if words.startswith("{") else count))
     remedy = "; widen the interval" if not (crossings > 0).any() else ""
     return (
         f"{int((~one).sum())} of {one.size} runs have no boundary between {between}: "
-        f"{', '.join(told)}{remedy}."
+        f"{', '.join(phrases)}{remedy}."
     )

@@ -19,7 +19,7 @@ from jaxtheory.engine.planning.layout import group, lanes
 from jaxtheory.engine.records import NEVER, Chunk, Run
 from jaxtheory.engine.request.request import read
 from jaxtheory.engine.request.settings import numerics
-from jaxtheory.engine.resume import equal_trees, going_on, joined, resumed_lane
+from jaxtheory.engine.resume import equal_trees, going_on, prepend_records, resumed_lane
 from jaxtheory.ops import draws
 from jaxtheory.system.backend import computes
 
@@ -139,7 +139,7 @@ def simulate(
     diverged, stopped = int(out.diverged_at[0, 0, 0]), int(out.stopped_at[0, 0, 0])
     metrics = first(out.metrics, 4)
     if resume is not None:
-        metrics = joined(metrics, request, resume)
+        metrics = prepend_records(metrics, request, resume)
     return Run(
         config,
         request.schedule.records,

@@ -56,23 +56,25 @@ def select(data: xr.Dataset, theory: _TheoryLike | None, where: dict[str, Any]) 
             "data must be the dataset of a sweep, as returned by jaxtheory.sweep(...) or "
             "jaxtheory.open_store('STORE')"
         )
-    found = theory_of_dataset(data, theory)
-    table = fields(found.Config)
+    dataset_theory = theory_of_dataset(data, theory)
+    table = fields(dataset_theory.Config)
     symbols = {field.symbol: name for name, field in table.items()}
     dims = [str(dim) for dim in data["diverged_at"].dims]
-    along = {str(n): str(c.dims[0]) for n, c in data.coords.items() if c.dims and c.dims[0] in dims}
+    coord_dims = {
+        str(n): str(c.dims[0]) for n, c in data.coords.items() if c.dims and c.dims[0] in dims
+    }
     masks = {dim: np.ones(data.sizes[dim], bool) for dim in dims}
     for word, value in where.items():
-        name = word if word in along else symbols.get(word, word)
-        if name not in along:
-            raise InputError(f"{word}: the dataset has no such axis; {suggest(word, along)}")
+        name = word if word in coord_dims else symbols.get(word, word)
+        if name not in coord_dims:
+            raise InputError(f"{word}: the dataset has no such axis; {suggest(word, coord_dims)}")
         equal = _equals(data[name].values, value)
         if not equal.any():
             raise InputError(
                 f"{word} = {brief(value)}: the dataset has no such value; it has "
                 f"{brief(data[name].values.tolist())}"
             )
-        masks[along[name]] &= equal
+        masks[coord_dims[name]] &= equal
     at = {}
     for dim, mask in masks.items():
         if mask.sum() != 1:
@@ -82,11 +84,11 @@ def select(data: xr.Dataset, theory: _TheoryLike | None, where: dict[str, Any]) 
                 f"{brief(data[dim].values[mask if mask.any() else slice(None)].tolist())}"
             )
         at[dim] = int(np.flatnonzero(mask)[0])
-    values = {n: data[n].values[at[dim]].item() for n, dim in along.items()}
+    values = {n: data[n].values[at[dim]].item() for n, dim in coord_dims.items()}
     base = {n: untupled(v) for n, v in json.loads(data.attrs["config"]).items() if n in table}
-    config = found.Config(**base | {n: v for n, v in values.items() if n in table})
+    config = dataset_theory.Config(**base | {n: v for n, v in values.items() if n in table})
     return StoredRun(
-        found,
+        dataset_theory,
         config,
         str(values.get("algorithm", data.attrs.get("algorithm"))),
         int(values.get("steps", data.attrs.get("steps", 0))),
@@ -108,10 +110,10 @@ def theory_of_dataset(data: xr.Dataset, theory: _TheoryLike | None = None) -> Th
         except (TypeError, ValueError, RecursionError):
             record = text  # which is refused as damaged
         return recorded_theory(name, record)
-    found: Theory = theory_of(theory)
-    if found.name != name:
-        raise InputError(f"theory is {found.name}, but the dataset is of {name}")
-    return found
+    candidate: Theory = theory_of(theory)
+    if candidate.name != name:
+        raise InputError(f"theory is {candidate.name}, but the dataset is of {name}")
+    return candidate
 
 
 def _equals(values: np.ndarray, value: Any) -> np.ndarray:
@@ -183,13 +185,13 @@ def params(
 def _at_step(values: xr.DataArray, step: int | None, run: StoredRun) -> xr.DataArray:
     """The weights at a step, or at the last step at which there are some."""
     axes = [dim for dim in values.dims if dim != "step"]
-    kept = values["step"].values[values.notnull().any(axes).values]
-    if step is None and len(kept):
-        return values.sel(step=kept[-1])
-    if step not in kept:
+    saved_steps = values["step"].values[values.notnull().any(axes).values]
+    if step is None and len(saved_steps):
+        return values.sel(step=saved_steps[-1])
+    if step not in saved_steps:
         raise InputError(
-            f"step = {step}: this run has weights of the steps {brief(kept.tolist())}"
-            if len(kept)
+            f"step = {step}: this run has weights of the steps {brief(saved_steps.tolist())}"
+            if len(saved_steps)
             else f"this run has no weights: it diverged or stopped before step {run.steps}"
         )
     return values.sel(step=step)

@@ -14,7 +14,7 @@ from jaxtheory.core.errors import InputError
 from jaxtheory.core.plain import as_json
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.execution.bar import Listener, listener
-from jaxtheory.engine.execution.local import Execute, here, require_executor, run_chunks
+from jaxtheory.engine.execution.local import Execute, require_executor, run_chunks, run_locally
 from jaxtheory.engine.execution.progress import Meter
 from jaxtheory.engine.execution.task import Task
 from jaxtheory.engine.fill import Way, fill
@@ -50,7 +50,7 @@ def sweep(
     observe: Mapping[str, Callable] | None = None,
     dims: Mapping[str, Sequence[str]] | None = None,
     store: str | Path | None = None,
-    execute: Execute = here,
+    execute: Execute = run_locally,
     progress: Listener = None,
     accept_versions: bool = False,
     wait: bool = True,

@@ -33,3 +33,7 @@ __all__ = [
     "save",
     "stored_bytes",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

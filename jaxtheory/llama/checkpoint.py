@@ -90,11 +90,11 @@ def read_config(folder: str | Path) -> Config:
             "merge it (merge_and_unload in peft) or move it to another folder"
         )
     if not path.exists():
-        found = {place.parent for below in _BELOW for place in folder.glob(f"{below}/{_CONFIG}")}
-        if found:
+        folders = {place.parent for below in _BELOW for place in folder.glob(f"{below}/{_CONFIG}")}
+        if folders:
             raise InputError(
-                f"{path}: no such file; choose a checkpoint in this folder, such as {min(found)} "
-                f"({len(found)} found)"
+                f"{path}: no such file; choose a checkpoint in this folder, such as {min(folders)} "
+                f"({len(folders)} found)"
             )
     return configs.parse(files.text(path, files.LARGEST), str(path))
 
@@ -105,8 +105,8 @@ def _check_memory(stored: dict[str, Stored], config: Config, dtype: str | None) 
         return
 
     def size(name: str, weight: jax.ShapeDtypeStruct) -> int:
-        kept = jnp.dtype(dtype or tensors.DTYPES[stored[name].dtype()])
-        return math.prod(weight.shape) * jax.dtypes.canonicalize_dtype(kept).itemsize
+        element_type = jnp.dtype(dtype or tensors.DTYPES[stored[name].dtype()])
+        return math.prod(weight.shape) * jax.dtypes.canonicalize_dtype(element_type).itemsize
 
     total = sum(jax.tree.leaves(jax.tree.map(size, tensors.names(config), shapes(config))))
     if total > available:

@@ -271,15 +271,15 @@ def dump(config: Config, dtype: str) -> str:
     entries = json.loads(config.source)
     special = ("rope", "sliding_window", "layer_types", "source")
     plain = [f.name for f in dataclasses.fields(config) if f.name not in special]
-    window = windows.written(
+    window = windows.to_entries(
         config.model_type, config.sliding_window, config.layer_types, config.num_hidden_layers
     )
     if entries:
         read = _config(entries, config.source)
         changed = [name for name in plain if getattr(read, name) != getattr(config, name)]
         moved = read.rope != config.rope
-        kept = ("model_type", "num_hidden_layers", "sliding_window", "layer_types")
-        if all(getattr(read, name) == getattr(config, name) for name in kept):
+        window_fields = ("model_type", "num_hidden_layers", "sliding_window", "layer_types")
+        if all(getattr(read, name) == getattr(config, name) for name in window_fields):
             window = {}
         else:
             entries.pop("layer_types", None)
@@ -296,7 +296,7 @@ def dump(config: Config, dtype: str) -> str:
     if moved:
         for name in ("rope_parameters", "original_max_position_embeddings"):
             entries.pop(name, None)
-        entries |= rope.written(config.rope)
+        entries |= rope.to_entries(config.rope)
     for name in ("torch_dtype", "dtype"):
         if name in entries or name == "torch_dtype":
             entries[name] = dtype

@@ -143,11 +143,11 @@ def _evaluation(
     pair: tuple[model.Weights, model.Weights], scored: text.Scored, config: Config
 ) -> xr.Dataset:
     count = len(scored.windows) * scored.last
-    found = [model.perplexity(w, scored.windows, config, last=scored.last) for w in pair]
+    perplexities = [model.perplexity(w, scored.windows, config, last=scored.last) for w in pair]
     return xr.Dataset(
         {
-            "eval_perplexity": ("weights", found),
-            "eval_bits_per_byte": ("weights", np.log2(found) * count / scored.size),
+            "eval_perplexity": ("weights", perplexities),
+            "eval_bits_per_byte": ("weights", np.log2(perplexities) * count / scored.size),
             "eval_tokens": count,
             "eval_bytes": scored.size,
         },
@@ -156,10 +156,10 @@ def _evaluation(
 
 
 def _sizes(pair: tuple[model.Weights, model.Weights], config: Config) -> xr.Dataset:
-    found = [storage.stored_bytes(weights, config) for weights in pair]
+    byte_counts = [storage.stored_bytes(weights, config) for weights in pair]
     return xr.Dataset(
-        {"stored_bytes": (("weights", "format"), [[*sizes.values()] for sizes in found])},
-        {"weights": ["dense", "pruned"], "format": [*found[0]]},
+        {"stored_bytes": (("weights", "format"), [[*sizes.values()] for sizes in byte_counts])},
+        {"weights": ["dense", "pruned"], "format": [*byte_counts[0]]},
     )
 
 

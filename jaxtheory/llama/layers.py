@@ -115,14 +115,14 @@ class Choice(NamedTuple):
 def _moments(layer: Layer, x: Float[Array, "S T d"], plan: LayerPlan, config: Config) -> Inputs:
     """Sum LayerPlan.moments of the inputs of the linear maps, one sequence at a time."""
 
-    def of(one: Array) -> Inputs:
+    def moments(one: Array) -> Inputs:
         read = model.through(layer, one, config)[1]
         return Inputs(*(plan.moments(field)(X) for field, X in read._asdict().items()))
 
     def add(total: Inputs, one: Array) -> tuple[Inputs, None]:
-        return jax.tree.map(jnp.add, total, of(one)), None
+        return jax.tree.map(jnp.add, total, moments(one)), None
 
-    zeros = jax.tree.map(lambda m: jnp.zeros(m.shape, m.dtype), jax.eval_shape(of, x[0]))
+    zeros = jax.tree.map(lambda m: jnp.zeros(m.shape, m.dtype), jax.eval_shape(moments, x[0]))
     return jax.lax.scan(add, zeros, x)[0]
 
 
@@ -169,10 +169,10 @@ def _by_gradient(
 
     def prune(mask: Array, weights: Array) -> Array:
         scores = mask if options.ranking == "mask" else jnp.abs(mask * weights)
-        kept = rule.whole(scores, _everywhere(weights))
+        support = rule.matrix_mask(scores, _everywhere(weights))
         if not options.update:
-            return jnp.where(kept, weights, 0)
-        return linear.sparsegpt(weights, gram, rule, _everywhere(weights), kept)
+            return jnp.where(support, weights, 0)
+        return linear.sparsegpt(weights, gram, rule, _everywhere(weights), support)
 
     def try_one(regularization: Array) -> tuple[Masks, Array]:
         at_stops = masks.fit_masks(
@@ -280,8 +280,8 @@ def zeros_wanted(ratios: Ratios, plan: LayerPlan, matrix: str, shape: tuple[int,
     if method == "dense":
         return 0
     if rule.pattern is not None:
-        keep, of = rule.pattern
-        return m // of * (of - keep) * n
+        keep, group = rule.pattern
+        return m // group * (group - keep) * n
     share = rule.ratio
     if method == "wanda":
         return n * int(pruning.count(share, m))

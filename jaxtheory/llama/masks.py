@@ -91,7 +91,7 @@ def _gradient(
     def back(d: Array, u: Array, scale: Array | None) -> Array:
         d = model.rotate(d, config, inverse=True)
         d = d if scale is None else model.rms_norm_gradient(d, u, scale, config)
-        return jnp.einsum("sti,stj->ij", x, model.joined(d)) / len(x)
+        return jnp.einsum("sti,stj->ij", x, model.merge_heads(d)) / len(x)
 
     dq = back(dq.reshape(len(x), -1, *dq.shape[-2:]), before[0], layer.query_norm)
     dk = back(dk, before[1], layer.key_norm)
@@ -154,7 +154,9 @@ def fit_masks(
         masks, velocity = state
         applied, f_star, inputs = masks, target, x
         if options.ratio_aware:
-            applied = jax.tree.map(lambda M, v: rule.whole(M, v).astype(M.dtype), masks, valid)
+            applied = jax.tree.map(
+                lambda M, v: rule.matrix_mask(M, v).astype(M.dtype), masks, valid
+            )
         if options.batch:
             drawn = jax.random.choice(
                 jax.random.fold_in(key, t), len(x), (options.batch,), replace=False

@@ -215,7 +215,7 @@ def _heads(x: Float[Array, "*B T heads*e"], config: Config) -> Float[Array, "*B 
     return jnp.moveaxis(x.reshape(*x.shape[:-1], -1, config.head_dim), -2, -3)
 
 
-def joined(x: Float[Array, "*B heads T e"]) -> Float[Array, "*B T heads*e"]:
+def merge_heads(x: Float[Array, "*B heads T e"]) -> Float[Array, "*B T heads*e"]:
     """Undo `_heads`."""
     x = jnp.moveaxis(x, -3, -2)
     return x.reshape(*x.shape[:-2], -1)
@@ -263,10 +263,10 @@ def scores(projected: Queries, config: Config) -> Float[Array, "*B G r T T"]:
 
 def causal_softmax(z: Float[Array, "*B T T"], config: Config) -> Float[Array, "*B T T"]:
     """Return the softmax over the positions s with t - w < s <= t for each position t."""
-    seen = np.tri(z.shape[-1], dtype=bool)
+    mask = np.tri(z.shape[-1], dtype=bool)
     if config.sliding_window is not None:
-        seen &= ~np.tri(z.shape[-1], k=-config.sliding_window, dtype=bool)
-    return softmax(z, jnp.broadcast_to(seen, z.shape))
+        mask &= ~np.tri(z.shape[-1], k=-config.sliding_window, dtype=bool)
+    return softmax(z, jnp.broadcast_to(mask, z.shape))
 
 
 def attention(
@@ -281,7 +281,7 @@ def _context(layer: Layer, x: Float[Array, "*B T d"], config: Config) -> Float[A
     f = attention(layer, x, config)
     v = _heads(_linear(x, layer.value, layer.value_bias), config)
     mixed = jnp.einsum("...grts,...gse->...grte", f, v)
-    return joined(mixed.reshape(*mixed.shape[:-4], -1, *mixed.shape[-2:]))
+    return merge_heads(mixed.reshape(*mixed.shape[:-4], -1, *mixed.shape[-2:]))
 
 
 def _hidden(layer: Layer, x: Float[Array, "*B T d"]) -> Float[Array, "*B T m"]:

@@ -66,18 +66,18 @@ def plan_pruning(
     """
     plan = LayerPlan(attention, mlp, value_output, pattern, temperature, gradient)
     _check_methods(plan)
-    given = {"ratio": ratio, "mlp_ratio": mlp_ratio}
-    _check_shares(given)
-    _check_pattern(plan, given, config)
-    _check_effect(plan, given)
+    shares = {"ratio": ratio, "mlp_ratio": mlp_ratio}
+    _check_shares(shares)
+    _check_pattern(plan, shares, config)
+    _check_effect(plan, shares)
     if attention == "gradient":
         _check_gradient(gradient, sequences)
     share = 0.5 if pattern is None else 1 - pattern[0] / pattern[1]
     if pattern is None and ratio is not None:
         share = float(ratio)
-    other = share if pattern or mlp_ratio is None else float(mlp_ratio)
+    mlp_share = share if pattern or mlp_ratio is None else float(mlp_ratio)
     parts = {attention, value_output} != {"dense"}, mlp != "dense"
-    return plan, Ratios(share * parts[0], other * parts[1])
+    return plan, Ratios(share * parts[0], mlp_share * parts[1])
 
 
 @computes
@@ -178,8 +178,8 @@ def prune(
         rows.append(row)
         if progress is not None:
             spent = time.perf_counter() - begun
-            left = spent / computed * (len(weights.layers) - i - 1) if computed else None
-            progress("layer", i + 1, len(weights.layers), left)
+            remaining = spent / computed * (len(weights.layers) - i - 1) if computed else None
+            progress("layer", i + 1, len(weights.layers), remaining)
     return replace(weights, layers=tuple(pruned_layers)), _report(rows, ratios, plan, config)
 
 
@@ -200,21 +200,21 @@ def _check_shares(given: dict[str, float | None]) -> None:
 def _check_pattern(plan: LayerPlan, given: dict[str, float | None], config: Config) -> None:
     if plan.pattern is None:
         return
-    keep, of = plan.pattern
-    if not 0 < keep <= of:
-        raise InputError(f"pattern = {keep}:{of}: must be N:M with 1 <= N <= M")
+    keep, group = plan.pattern
+    if not 0 < keep <= group:
+        raise InputError(f"pattern = {keep}:{group}: must be N:M with 1 <= N <= M")
     for name, ratio in given.items():
-        if ratio is not None and abs(ratio - (1 - keep / of)) > _CLOSE:
+        if ratio is not None and abs(ratio - (1 - keep / group)) > _CLOSE:
             raise InputError(
-                f"{name} = {ratio}: pattern = {keep}:{of} makes a share of {1 - keep / of:.4g} "
-                f"zero; leave out one of the two"
+                f"{name} = {ratio}: pattern = {keep}:{group} makes a share of "
+                f"{1 - keep / group:.4g} zero; leave out one of the two"
             )
     layer = model.shapes(config).layers[0]
     for matrix in MATRICES:
         size = getattr(layer, matrix).shape[0]
-        if plan.method(matrix) != "dense" and size % of:
+        if plan.method(matrix) != "dense" and size % group:
             raise InputError(
-                f"pattern = {keep}:{of}: {matrix} has {size} inputs, not a multiple of {of}"
+                f"pattern = {keep}:{group}: {matrix} has {size} inputs, not a multiple of {group}"
             )
 
 
@@ -228,13 +228,13 @@ def _check_effect(plan: LayerPlan, given: dict[str, Any]) -> None:
         "pattern": attention or mlp,
         "temperature": plan.attention != "dense",
     }
-    asked = given | {"pattern": plan.pattern, "temperature": plan.temperature or None}
+    settings = given | {"pattern": plan.pattern, "temperature": plan.temperature or None}
     for name, effect in used.items():
-        if asked[name] is not None and not effect:
+        if settings[name] is not None and not effect:
             raise InputError(
-                f"{name} = {asked[name]}: has no effect with attention = {plan.attention!r}, mlp = "
-                f"{plan.mlp!r} and value_output = {plan.value_output!r}; leave it out or choose "
-                "another method"
+                f"{name} = {settings[name]}: has no effect with attention = {plan.attention!r}, "
+                f"mlp = {plan.mlp!r} and value_output = {plan.value_output!r}; leave it out or "
+                "choose another method"
             )
 
 

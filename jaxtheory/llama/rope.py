@@ -55,8 +55,8 @@ def frequencies(rope: Rope, width: int) -> Float[np.ndarray, " half"]:
         turns = rope.original_length * base / (2 * np.pi)  # over the original length
         low, high = rope.low_frequency, rope.high_frequency
         between = (high >= turns) & (turns >= low) & (high > low)
-        kept = np.where(between, (turns - low) / (high - low or 1.0), turns >= low)
-        return kept * base + (1 - kept) * base / rope.factor
+        share = np.where(between, (turns - low) / (high - low or 1.0), turns >= low)
+        return share * base + (1 - share) * base / rope.factor
     return base
 
 
@@ -88,37 +88,37 @@ def parse_rope(entries: Mapping[str, Any]) -> Rope:
     or not supported raise InputError.
     """
     place = "rope_scaling" if entries.get("rope_scaling") else "rope_parameters"
-    given = entries.get(place) or {}
-    if not isinstance(given, dict):
-        raise InputError(f"{place} = {reprlib.repr(given)}: must be an object")
-    for name, value in given.items():
+    scaling = entries.get(place) or {}
+    if not isinstance(scaling, dict):
+        raise InputError(f"{place} = {reprlib.repr(scaling)}: must be an object")
+    for name, value in scaling.items():
         if isinstance(value, dict):
             raise InputError(
                 f"{place}: {reprlib.repr(name)} is an object: rotary encodings that differ from "
                 "layer to layer are not supported"
             )
-    partial = [given.get("partial_rotary_factor", 1.0)]
+    partial = [scaling.get("partial_rotary_factor", 1.0)]
     partial += [x for x in [entries.get("partial_rotary_factor")] if x is not None]
     for factor in partial:
         if factor != 1.0:
             raise InputError(
                 f"partial_rotary_factor = {reprlib.repr(factor)} is not supported, only 1.0 is"
             )
-    kind: Any = given.get("rope_type", given.get("type", "default"))
-    theta: Any = given.get("rope_theta", entries.get("rope_theta", 10000.0))
+    kind: Any = scaling.get("rope_type", scaling.get("type", "default"))
+    theta: Any = scaling.get("rope_theta", entries.get("rope_theta", 10000.0))
     check_rope(Rope(kind=kind))
     for name in _REQUIRED[kind]:
-        if name not in given:
+        if name not in scaling:
             raise InputError(f"{place}: rope_type = {kind!r} needs {name}; add it")
     rope = Rope(theta, kind)
     if kind != "default":
-        rope = rope._replace(factor=given["factor"])
+        rope = rope._replace(factor=scaling["factor"])
     if kind == "llama3":
         name = "original_max_position_embeddings"
-        inside = given.get(name, entries["max_position_embeddings"])
+        inside = scaling.get(name, entries["max_position_embeddings"])
         rope = rope._replace(
-            low_frequency=given["low_freq_factor"],
-            high_frequency=given["high_freq_factor"],
+            low_frequency=scaling["low_freq_factor"],
+            high_frequency=scaling["high_freq_factor"],
             original_length=entries.get(name, inside),
         )
     check_rope(rope)
@@ -134,7 +134,7 @@ def parse_rope(entries: Mapping[str, Any]) -> Rope:
     )
 
 
-def written(rope: Rope) -> dict[str, Any]:
+def to_entries(rope: Rope) -> dict[str, Any]:
     """Return the entries of a config.json for an encoding, for transformers 4 and 5."""
     scaling: dict[str, Any] = {"rope_type": rope.kind, "factor": rope.factor}
     if rope.kind == "llama3":

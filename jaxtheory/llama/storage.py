@@ -39,8 +39,8 @@ def stored_bytes(weights: Weights, config: Config) -> dict[str, int]:
     """
     total = {"full": 0, "bit_mask": 0, "zlib": 0}
     for _, array in checkpoint.file_arrays(weights, config):
-        kept = int(np.count_nonzero(array)) * array.itemsize
+        nonzero_bytes = int(np.count_nonzero(array)) * array.itemsize
         total["full"] += array.nbytes
-        total["bit_mask"] += min(array.nbytes, kept + -(-array.size // 8))
+        total["bit_mask"] += min(array.nbytes, nonzero_bytes + -(-array.size // 8))
         total["zlib"] += len(zlib.compress(array.reshape(-1).view(np.uint8).data, 6))
     return total

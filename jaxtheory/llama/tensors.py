@@ -178,8 +178,8 @@ def _paths(folder: Path) -> Iterator[Path]:
                 raise InputError(f"{index}: names {name!r}, must name files of this folder")
             yield folder / name
     else:
-        others = sorted(path.name for path in folder.iterdir() if _OTHER.fullmatch(path.name))
-        hint = f"; {', '.join(others[:3])} cannot be read: {_CONVERT}" if others else ""
+        weight_files = sorted(path.name for path in folder.iterdir() if _OTHER.fullmatch(path.name))
+        hint = f"; {', '.join(weight_files[:3])} cannot be read: {_CONVERT}" if weight_files else ""
         raise InputError(f"{folder / SINGLE}: cannot be read (no such file, nor {_INDEX}){hint}")
 
 

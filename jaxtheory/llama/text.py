@@ -79,22 +79,22 @@ def windows(tokens: np.ndarray, samples: int, length: int, evaluated: int, key: 
         if value < least:
             raise InputError(f"{name} = {value}: must be an integer in [{least}, inf)")
     border = len(tokens) - len(tokens) // _HELDOUT
-    first, rest = tokens[:border], tokens[border:]
-    if min(len(first), len(rest)) < length:
+    calibration, heldout = tokens[:border], tokens[border:]
+    if min(len(calibration), len(heldout)) < length:
         raise InputError(
             f"the text has {len(tokens)} tokens: a window of {length} needs {_HELDOUT * length} "
             f"(1/{_HELDOUT} is kept for evaluation); use more text or a shorter window"
         )
-    if samples > len(first):
+    if samples > len(calibration):
         raise InputError(
-            f"samples = {samples}: the text has {len(first)} tokens for calibration; use more "
-            "text or fewer windows"
+            f"samples = {samples}: the text has {len(calibration)} tokens for calibration; use "
+            "more text or fewer windows"
         )
-    starts = np.random.default_rng(key).integers(0, len(first) - length + 1, samples)
-    count = min(evaluated, len(rest) // length)
-    side_by_side = np.linspace(0, len(rest) // length - 1, count).astype(int) * length
+    starts = np.random.default_rng(key).integers(0, len(calibration) - length + 1, samples)
+    count = min(evaluated, len(heldout) // length)
+    side_by_side = np.linspace(0, len(heldout) // length - 1, count).astype(int) * length
     steps = np.arange(length)
-    return Windows(first[starts[:, None] + steps], rest[side_by_side[:, None] + steps])
+    return Windows(calibration[starts[:, None] + steps], heldout[side_by_side[:, None] + steps])
 
 
 def scored_windows(

@@ -158,11 +158,11 @@ def _numbers(text: str, folder: str | Path, wanted: str) -> np.ndarray:
 def _settings(folder: Path) -> dict[str, Any]:
     """Read tokenizer_config.json; InputError is raised for entries that name other files."""
     settings = _object(folder / _SETTINGS)
-    others = settings.get("fast_tokenizer_files") or [_NAME]
+    file_names = settings.get("fast_tokenizer_files") or [_NAME]
     for name, value, valid in (
         ("split_special_tokens", settings.get("split_special_tokens"), (None, False, True)),
         ("auto_map", settings.get("auto_map") or None, (None,)),
-        ("fast_tokenizer_files", others, ([_NAME],)),
+        ("fast_tokenizer_files", file_names, ([_NAME],)),
     ):
         if value not in valid:
             raise InputError(
@@ -192,14 +192,14 @@ def _check_added(
         token: {} for entry in entries for token, _ in _tokens(entry)
     }
     added |= _tokens(settings.get(_DECODER))
-    others = {
+    extra_tokens = {
         token
         for token, flags in added.items()
         if token not in known or not flags.items() <= known[token].items()
     }
-    if found := sorted(token for token in others if token and token in text):
+    if matches := sorted(token for token in extra_tokens if token and token in text):
         raise InputError(
-            f"{path}: the text has {reprlib.repr(found[0])}, a token by {_SETTINGS}, {_MAP} or "
+            f"{path}: the text has {reprlib.repr(matches[0])}, a token by {_SETTINGS}, {_MAP} or "
             f"{_ADDED} and not, or with other flags, by {_NAME}; {_WRITE} anew"
         )
 

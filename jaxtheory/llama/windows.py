@@ -84,7 +84,7 @@ def parse_windows(entries: Mapping[str, Any], layers: int) -> tuple[int | None, 
     return window, tuple(types) if FULL in types else ()
 
 
-def written(
+def to_entries(
     model_type: str, sliding_window: int | None, layer_types: tuple[str, ...], layers: int
 ) -> dict[str, Any]:
     """Return the entries of a config.json for windows."""

@@ -40,9 +40,9 @@ def sinusoidal(length: int, width: int) -> jax.Array:
 def rotated(x: jax.Array) -> jax.Array:
     """Rotate the pairs (x_i, x_{i + d/2}) of (B, L, heads, d) by `angles`."""
     angle = angles(x.shape[1], x.shape[3] // 2)[None, :, None, :]
-    one, other = jnp.split(x, 2, axis=3)
+    x1, x2 = jnp.split(x, 2, axis=3)
     cos, sin = jnp.cos(angle), jnp.sin(angle)
-    return jnp.concatenate([one * cos - other * sin, one * sin + other * cos], axis=3)
+    return jnp.concatenate([x1 * cos - x2 * sin, x1 * sin + x2 * cos], axis=3)
 
 
 class Attention(nn.Module):
@@ -61,12 +61,12 @@ class Attention(nn.Module):
         if self.rotary:
             q, k = rotated(q), rotated(k)
         scores = jnp.einsum("bqhd,bkhd->bhqk", q, k) / (width // self.heads) ** 0.5
-        seen = jnp.ones((L, L), bool)
-        seen = jnp.tril(seen)[None, None] if self.causal else seen[None, None]
+        mask = jnp.ones((L, L), bool)
+        mask = jnp.tril(mask)[None, None] if self.causal else mask[None, None]
         if self.softmax:
-            maps = jax.nn.softmax(jnp.where(seen, scores, -jnp.inf), axis=-1)
+            maps = jax.nn.softmax(jnp.where(mask, scores, -jnp.inf), axis=-1)
         else:
-            maps = jnp.where(seen, scores, 0) / jnp.sum(seen, axis=-1, keepdims=True)
+            maps = jnp.where(mask, scores, 0) / jnp.sum(mask, axis=-1, keepdims=True)
         self.sow("intermediates", "attention", maps)
         mixed = jnp.einsum("bhqk,bkhd->bqhd", maps, v).reshape(B, L, width)
         return nn.Dense(width, name="out")(mixed)

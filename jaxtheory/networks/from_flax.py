@@ -115,16 +115,16 @@ def from_flax(
         from jaxtheory.networks.modes import arguments  # noqa: F401
 
         inputs = task.inputs(batch, problem, config)
-        found = tried(f"{name}.module", network.run, params, inputs, config, key)
-        _require_outputs(name, task, found[0], inputs, config)
-        return found
+        pair = tried(f"{name}.module", network.run, params, inputs, config, key)
+        _require_outputs(name, task, pair[0], inputs, config)
+        return pair
 
     @exact
     def init(key: Any, problem: Any, config: Any) -> Any:
         _require_exact(name, config)
         inputs = lambda: task.inputs(task.sample(key, problem, config), problem, config)
-        seen = jax.eval_shape(inputs)
-        zeros = jnp.zeros(seen.shape, seen.dtype)
+        template = jax.eval_shape(inputs)
+        zeros = jnp.zeros(template.shape, template.dtype)
         return tried(f"{name}.module", network.variables, key, zeros, config)
 
     def loss(params: Any, batch: Any, problem: Any, config: Any) -> Any:
@@ -135,10 +135,10 @@ def from_flax(
 
     def training_slope(key: Any, params: Any, batch: Any, problem: Any, config: Any) -> Any:
         """Return the gradient in the trained collection while training, and the others."""
-        others = {collection: x for collection, x in params.items() if collection != PARAMS}
+        collections = {collection: x for collection, x in params.items() if collection != PARAMS}
 
         def trained(weights: Any) -> Any:
-            outputs, new = run({PARAMS: weights, **others}, batch, problem, config, key)
+            outputs, new = run({PARAMS: weights, **collections}, batch, problem, config, key)
             return task.loss(outputs, batch, problem, config), new
 
         return jax.grad(trained, has_aux=True)(params[PARAMS])
@@ -172,11 +172,11 @@ def from_flax(
     def metrics(params: Any, problem: Any, config: Any) -> dict:
         outputs = lambda batch: run(params, batch, problem, config)[0]
         maps = lambda batch: maps_of(params, batch, problem, config)
-        found = task.metrics(outputs, maps, problem, config)
+        measures = task.metrics(outputs, maps, problem, config)
         test = getattr(problem, "test", None)
-        if "loss" in found or test is None or not _is_batch(task, test, problem, config):
-            return found
-        return {"loss": task.loss(outputs(test), test, problem, config), **found}
+        if "loss" in measures or test is None or not _is_batch(task, test, problem, config):
+            return measures
+        return {"loss": task.loss(outputs(test), test, problem, config), **measures}
 
     def predict(problem: Any, config: Any, steps: Any) -> dict:
         level = lambda best: jnp.broadcast_to(jnp.asarray(best, float), steps.shape)
@@ -211,13 +211,13 @@ def from_flax(
         examples=tuple(shown),
     )
 
-    def seen(key: Any, config: Any) -> tuple[Any, Any, Any]:
+    def draw(key: Any, config: Any) -> tuple[Any, Any, Any]:
         problem = task.problem(key, config)
         batch = task.sample(key, problem, config)
         return task.inputs(batch, problem, config), batch, problem
 
     def of_task(key: Any, config: Any) -> Any:
-        inputs, batch, problem = seen(key, config)
+        inputs, batch, problem = draw(key, config)
         outputs = jnp.zeros((*inputs.shape[:2], task.outputs(config)))
         return inputs, task.loss(outputs, batch, problem, config)
 
@@ -233,21 +233,21 @@ def from_flax(
         return {"init": variables, **called}
 
     def of_rule(rule: Callable, key: Any, config: Any) -> Any:
-        weights = network.variables(key, seen(key, config)[0], config)[PARAMS]
+        weights = network.variables(key, draw(key, config)[0], config)[PARAMS]
         memory = first_memory(key, rule, weights, config)
         return updated(rule, weights, OptimizerState(weights, memory), config)
 
     labels = {x: f"optimizer[{x!r}]" if x != _ALONE else x for x in optimizers}
     parts: dict[str, Callable] = {
         "task": of_task,
-        trial.MODULE: lambda key, config: of_module(key, seen(key, config)[0], config),
+        trial.MODULE: lambda key, config: of_module(key, draw(key, config)[0], config),
         **{labels[x]: functools.partial(of_rule, rule) for x, rule in optimizers.items()},
     }
     with traces.under(traces.code_of(theory)):
         trial.require_no_files(name, module)
         trial.require_parts(name, parts, shown[0])
         at = canonical(shown[0], jnp.result_type(float))
-        inputs = jax.eval_shape(seen, jax.random.key(0), at)[0]
+        inputs = jax.eval_shape(draw, jax.random.key(0), at)[0]
         trial.require_keys(name, of_module, inputs, shown[0])
         # without those of attention maps if there are none
         looked_at = trial.metrics(theory, shown[0])
@@ -298,21 +298,23 @@ def _algorithm(init: Callable, slope: Callable, optimizer: Callable) -> Algorith
     def step(
         key: Any, _t: Any, state: OptimizerState, batch: Any, problem: Any, config: Any
     ) -> OptimizerState:
-        slopes, others = slope(key, state.params, batch, problem, config)
+        slopes, collections = slope(key, state.params, batch, problem, config)
         trained = OptimizerState(state.params[PARAMS], state.memory)
         moved, memory = updated(optimizer, slopes, trained, config)
-        return OptimizerState({**others, PARAMS: moved}, memory)
+        return OptimizerState({**collections, PARAMS: moved}, memory)
 
     def again(old: Origin, new: Origin) -> Algorithm:
         """Train along another gradient, which leaves the other variables as they are."""
         if same(old.gradient, new.gradient):
             return _algorithm(new.init, slope, optimizer)
 
-        def along(_key: Any, params: Any, batch: Any, problem: Any, config: Any) -> tuple[Any, Any]:
+        def new_slope(
+            _key: Any, params: Any, batch: Any, problem: Any, config: Any
+        ) -> tuple[Any, Any]:
             slopes = new.gradient(params, batch, problem, config)
-            return slopes[PARAMS], {x: each for x, each in params.items() if x != PARAMS}
+            return slopes[PARAMS], {x: tree for x, tree in params.items() if x != PARAMS}
 
-        return _algorithm(new.init, along, optimizer)
+        return _algorithm(new.init, new_slope, optimizer)
 
     algorithm = Algorithm(first, step, lambda state, problem, config: state.params)
     algorithm.again = again
@@ -370,9 +372,9 @@ def _differences(key: Any, config: Any, slots: tuple[Any, ...]) -> tuple[Any, An
     at, _ = jax.flatten_util.ravel_pytree(params)
     noise = jax.random.normal(keys[3], at.shape)
     size = jnp.linalg.norm(slope)
-    along = noise / jnp.linalg.norm(noise) + slope / jnp.where(size > 0, size, 1)
+    direction = noise / jnp.linalg.norm(noise) + slope / jnp.where(size > 0, size, 1)
     h = jnp.finfo(at.dtype).eps ** (1 / 3)
-    value = lambda sign: loss(unravel(at + sign * h * along), batch, problem, config)
+    value = lambda sign: loss(unravel(at + sign * h * direction), batch, problem, config)
     above, below = value(1), value(-1)
     bound = 100 * h * size + 100 * h**2 * (1 + jnp.abs(above))
-    return jnp.abs((above - below) / (2 * h) - slope @ along), bound
+    return jnp.abs((above - below) / (2 * h) - slope @ direction), bound

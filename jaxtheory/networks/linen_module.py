@@ -64,10 +64,10 @@ class LinenModule:
     def variables(self, key: jax.Array, inputs: jax.Array, config: Any) -> dict[str, Any]:
         """Draw all variables, by collection."""
         rngs = dict(zip((PARAMS, "dropout"), jax.random.split(key), strict=True))
-        made = self._made(config)
+        module = self._build(config)
         with usual_promotion():
-            call = modes.arguments(self.name, type(made).__call__, False)
-            drawn = made.init(rngs, inputs, **call)
+            call = modes.arguments(self.name, type(module).__call__, False)
+            drawn = module.init(rngs, inputs, **call)
         return real(self.name, {PARAMS: {}, **jax.tree.map(jnp.asarray, dict(drawn))})
 
     def run(
@@ -79,26 +79,27 @@ class LinenModule:
         """
         import flax.linen
 
-        made, others = self._made(config), {k: v for k, v in variables.items() if k != PARAMS}
-        call = modes.arguments(self.name, type(made).__call__, key is not None)
+        module = self._build(config)
+        collections = {k: v for k, v in variables.items() if k != PARAMS}
+        call = modes.arguments(self.name, type(module).__call__, key is not None)
         with usual_promotion():
             if key is None:
-                return made.apply(variables, inputs, **call), others
+                return module.apply(variables, inputs, **call), collections
             keys = streams(key)  # Flax takes the stream `params` where another is not given
             rngs = {"dropout": keys["dropout"], PARAMS: keys["default"]}
-            mutable = [*others] or False
+            mutable = [*collections] or False
             with flax.linen.intercept_methods(self._watched):
-                found = made.apply(variables, inputs, rngs=rngs, mutable=mutable, **call)
-        outputs, new = found if others else (found, {})
-        return outputs, {**others, **dict(new)}
+                outcome = module.apply(variables, inputs, rngs=rngs, mutable=mutable, **call)
+        outputs, new = outcome if collections else (outcome, {})
+        return outputs, {**collections, **dict(new)}
 
     def maps(self, variables: Any, inputs: jax.Array, config: Any) -> Any:
         """Return the attention maps [layer, B, head, query, key], or None."""
-        made = self._made(config)
-        call = modes.arguments(self.name, type(made).__call__, False)
+        module = self._build(config)
+        call = modes.arguments(self.name, type(module).__call__, False)
         with usual_promotion():
-            _, kept = made.apply(variables, inputs, mutable=["intermediates"], **call)
-        return stacked(self.name, list(_sown(kept.get("intermediates", {}))))
+            _, state = module.apply(variables, inputs, mutable=["intermediates"], **call)
+        return stacked(self.name, list(_sown(state.get("intermediates", {}))))
 
     def _watched(self, call: Callable, args: tuple, options: dict, context: Any) -> Any:
         """Call a layer in training. Raises InputError if it is off."""
@@ -111,17 +112,17 @@ class LinenModule:
             modes.refuse_off(self.name, "/".join(layer.path) or type(layer).__name__, why)
         return call(*args, **options)
 
-    def _made(self, config: Any) -> Any:
+    def _build(self, config: Any) -> Any:
         """Return the module of a config."""
         import flax.linen
 
-        made = self.module(config)
-        if not isinstance(made, flax.linen.Module):
+        module = self.module(config)
+        if not isinstance(module, flax.linen.Module):
             raise InputError(
-                f"{self.name}: module(config) is a {type(made).__name__}, expected a "
+                f"{self.name}: module(config) is a {type(module).__name__}, expected a "
                 "flax.linen.Module; a function of an nnx module takes (config, rngs)"
             )
-        return made
+        return module
 
 
 def _sown(tree: Any) -> Iterator[Any]:

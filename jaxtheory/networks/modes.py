@@ -24,13 +24,21 @@ def arguments(name: str, call: Callable, train: bool) -> dict[str, bool]:
     """
     _, *own = inspect.signature(call).parameters.values()  # the module comes first
     of_call = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    for each in own[1:]:
-        if each.default is each.empty and each.kind not in of_call and each.name not in _WORDS:
+    for parameter in own[1:]:
+        if (
+            parameter.default is parameter.empty
+            and parameter.kind not in of_call
+            and parameter.name not in _WORDS
+        ):
             raise InputError(
-                f"{name}: its __call__ needs the argument {each.name}, but it gets the inputs and, "
-                f"by name, the mode as {_LISTED}; rename it, or give it a default"
+                f"{name}: its __call__ needs the argument {parameter.name}, but it gets the inputs "
+                f"and, by name, the mode as {_LISTED}; rename it, or give it a default"
             )
-    return {each.name: train == _WORDS[each.name] for each in own if each.name in _WORDS}
+    return {
+        parameter.name: train == _WORDS[parameter.name]
+        for parameter in own
+        if parameter.name in _WORDS
+    }
 
 
 def refuse_off(name: str, layer: str, why: str) -> None:

@@ -36,7 +36,7 @@ class NnxModule:
         """Draw all variables: the parameters, and the state if there is one."""
         with usual_promotion():
             keys = dict(zip(("default", "dropout"), jax.random.split(key), strict=True))
-            drawn = _collections(self._made(config, keys))
+            drawn = _collections(self._build(config, keys))
         return real(self.name, jax.tree.map(jnp.asarray, drawn))
 
     def run(
@@ -49,14 +49,14 @@ class NnxModule:
         from flax import nnx
 
         with usual_promotion():
-            made = self._filled(variables, config, key)
-            call = modes.arguments(self.name, type(made).__call__, key is not None)
-            before = [] if key is None else list(_moving(made))
-            outputs, _ = nnx.capture(made, nnx.Intermediate)(inputs, **call)
-            for (layer, old), (_, new) in zip(before, _moving(made), strict=bool(before)):
+            module = self._filled(variables, config, key)
+            call = modes.arguments(self.name, type(module).__call__, key is not None)
+            before = [] if key is None else list(_moving(module))
+            outputs, _ = nnx.capture(module, nnx.Intermediate)(inputs, **call)
+            for (layer, old), (_, new) in zip(before, _moving(module), strict=bool(before)):
                 if new is old:
                     modes.refuse_off(self.name, layer, "it draws no number, or keeps its averages")
-            new = variables if key is None else _collections(made)
+            new = variables if key is None else _collections(module)
         return outputs, {name: new[name] for name in variables if name != PARAMS}
 
     def maps(self, variables: Any, inputs: jax.Array, config: Any) -> Any:
@@ -64,39 +64,39 @@ class NnxModule:
         from flax import nnx
 
         with usual_promotion():
-            made = self._filled(variables, config, None)
-            call = modes.arguments(self.name, type(made).__call__, False)
-            _, kept = nnx.capture(made, nnx.Intermediate)(inputs, **call)
-        sown = [x.get_value() for path, x in nnx.to_flat_state(kept) if path[-1] == ATTENTION]
-        return stacked(self.name, [each for of_layer in sown for each in of_layer])
+            module = self._filled(variables, config, None)
+            call = modes.arguments(self.name, type(module).__call__, False)
+            _, state = nnx.capture(module, nnx.Intermediate)(inputs, **call)
+        sown = [x.get_value() for path, x in nnx.to_flat_state(state) if path[-1] == ATTENTION]
+        return stacked(self.name, [attention for of_layer in sown for attention in of_layer])
 
     def _filled(self, variables: Any, config: Any, key: jax.Array | None) -> Any:
         """Return the module of a config with given variables, in training if there is a key."""
         from flax import nnx
 
         keys = streams(jax.random.key(0) if key is None else key)  # evaluation must not draw
-        made = self._made(config, keys)
-        for name, state in _states(made).items():
+        module = self._build(config, keys)
+        for name, state in _states(module).items():
             nnx.replace_by_pure_dict(state, variables[name])
-            nnx.update(made, state)
-        made.eval() if key is None else made.train()
-        return made
+            nnx.update(module, state)
+        module.eval() if key is None else module.train()
+        return module
 
-    def _made(self, config: Any, keys: dict[str, jax.Array]) -> Any:
+    def _build(self, config: Any, keys: dict[str, jax.Array]) -> Any:
         """Return the module of a config, whose layers take their streams as it is constructed."""
         from flax import nnx
 
-        made = self.module(config, nnx.Rngs(**keys))
-        if not isinstance(made, nnx.Module):
+        module = self.module(config, nnx.Rngs(**keys))
+        if not isinstance(module, nnx.Module):
             raise InputError(
-                f"{self.name}: module(config, rngs) is a {type(made).__name__}, expected a "
+                f"{self.name}: module(config, rngs) is a {type(module).__name__}, expected a "
                 "flax.nnx.Module; a function of a Linen module takes (config)"
             )
-        for _, layer in nnx.iter_modules(made):
+        for _, layer in nnx.iter_modules(module):
             own = getattr(layer, "dtype", None)
             if own is not None and own == getattr(layer, "param_dtype", None) == jnp.float32:
                 vars(layer)["dtype"] = jnp.result_type(float)  # as Embed keeps its first dtype
-        return made
+        return module
 
 
 def _moving(made: Any) -> Iterator[tuple[str, Any]]:

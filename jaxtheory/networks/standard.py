@@ -53,7 +53,7 @@ def transformer_config(task: Any) -> Any:
 @functools.cache
 def _config_of(name: str, base: Any, vocabulary: Callable, outputs: Callable) -> Any:
     @no_type_check  # a class cannot be typed as a subclass of a value
-    def made() -> Any:
+    def build() -> Any:
         class TransformerConfig(base):
             """Fields of the task, of the Transformer and of its optimizers."""
 
@@ -101,14 +101,14 @@ def _config_of(name: str, base: Any, vocabulary: Callable, outputs: Callable) ->
         return TransformerConfig
 
     own = "depth heads width mlp_ratio mlp norm positions softmax residual tied causal rate warmup"
-    taken = {x for f in fields(base).values() for x in (f.name, f.symbol)}
+    used_names = {x for f in fields(base).values() for x in (f.name, f.symbol)}
     for field in (*own.split(), "horizon", "weight_decay", "wd", "clip_norm"):
-        if field in taken:
+        if field in used_names:
             raise InputError(
                 f"the config of the task {name} has a field {field}, which is a field of the "
                 "Transformer; choose another name in the task"
             )
-    return made()
+    return build()
 
 
 def module(config: Any, outputs: int, vocabulary: int | None) -> Any:

@@ -65,26 +65,26 @@ def require_keys(name: str, module: Callable, inputs: Any, example: Config) -> N
     module: a function of (key, inputs, config) as that of `require_parts`, with the inputs beside.
     """
     config = canonical(example, jax.numpy.result_type(float))
-    given = (
-        constant_draws.given(jax.random.key(0), constant_draws.OF_RUN),
-        constant_draws.given(inputs, constant_draws.OF_RUN),
-        constant_draws.given(config, constant_draws.CONSTANT),
+    arguments = (
+        constant_draws.attach_origins(jax.random.key(0), constant_draws.OF_RUN),
+        constant_draws.attach_origins(inputs, constant_draws.OF_RUN),
+        constant_draws.attach_origins(config, constant_draws.CONSTANT),
     )
     for act, why in _DRAWS.items():
         of_act = lambda *args, act=act: module(*args)[act]
-        for line in sorted(constant_draws.follow(of_act, *given).draws):
+        for line in sorted(constant_draws.follow(of_act, *arguments).draws):
             raise InputError(f"{name}: the module {why}; {_MEANT}{line}")
 
 
 def metrics(theory: Theory, example: Config) -> set[str]:
     """Return the names of the metrics of a theory on an example."""
 
-    def found(key: Any, config: Any) -> Any:
+    def evaluate(key: Any, config: Any) -> Any:
         problem = theory.problem(key, config)
         return theory.metrics(theory.init(key, problem, config), problem, config)
 
     config = canonical(example, jax.numpy.result_type(float))
-    return set(tried(f"{theory.name}.metrics", jax.eval_shape, found, jax.random.key(0), config))
+    return set(tried(f"{theory.name}.metrics", jax.eval_shape, evaluate, jax.random.key(0), config))
 
 
 def require_no_files(name: str, module: Callable) -> None:
@@ -142,5 +142,5 @@ def _steps(program: Any) -> Iterator[str]:
 
 
 def _equal(one: Any, other: Any) -> bool:
-    one, other = raw(one), raw(other)
-    return one.shape == other.shape and np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
+    a, b = raw(one), raw(other)
+    return a.shape == b.shape and np.array_equal(a, b, equal_nan=a.dtype.kind == "f")

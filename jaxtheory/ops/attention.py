@@ -4,6 +4,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
+__all__ = ["softmax", "softmax_vjp"]
+
 
 def softmax(
     logits: Float[Array, "*shape"], mask: Bool[Array, "..."] | None = None, axis: int = -1
@@ -76,3 +78,7 @@ def _total(x: Float[Array, "*shape"], axis: int) -> Float[Array, "..."]:
     if axis != -1:
         return jnp.sum(x, axis=axis, keepdims=True)
     return jnp.matmul(x, jnp.ones((x.shape[-1], 1), x.dtype), precision="highest")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

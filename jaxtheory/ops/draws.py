@@ -22,6 +22,22 @@ from jaxtheory.ops import threefry
 from jaxtheory.system import compilation_cache
 from jaxtheory.system.backend import refuse_fork
 
+__all__ = [
+    "base_key",
+    "bernoulli",
+    "distinct",
+    "fixed_key",
+    "integer",
+    "integers",
+    "masked",
+    "normal",
+    "number",
+    "run_key",
+    "stable",
+    "uniform",
+    "words",
+]
+
 PROBLEM, INIT, STEPS = 0, 1, 2  # the streams of a run key
 
 
@@ -337,8 +353,8 @@ def words(key: Array, rows: int, columns: int) -> UInt[Array, "rows columns"]:
         for x in (jnp.arange(rows)[:, None], jnp.arange(blocks)[None, :])
     )
     k0, k1 = jax.random.bits(key, (2,), jnp.uint32)
-    both = threefry.cipher(k0, k1, j.astype(jnp.uint32), i.astype(jnp.uint32))
-    return jnp.stack(both, axis=2).reshape(rows, -1)[:, :columns]
+    pair = threefry.cipher(k0, k1, j.astype(jnp.uint32), i.astype(jnp.uint32))
+    return jnp.stack(pair, axis=2).reshape(rows, -1)[:, :columns]
 
 
 def distinct(key: Array, population: Size | int, count: int) -> Int[Array, " count"]:
@@ -360,3 +376,7 @@ def distinct(key: Array, population: Size | int, count: int) -> Int[Array, " cou
     size = Size.wrap(population)
     order = jnp.where(size.mask(), uniform(key, size), jnp.inf)
     return jnp.argsort(order)[:count].astype(jnp.int32)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

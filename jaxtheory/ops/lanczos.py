@@ -28,27 +28,27 @@ def restricted(
         [-1.0, 0.0, 1.0]
     """
     places = jnp.arange(like.size, dtype=like.dtype)
-    other = lambda k: jnp.cos(1.0 + (places + k) ** 2)  # fixed directions without a pattern
+    direction = lambda k: jnp.cos(1.0 + (places + k) ** 2)  # fixed directions without a pattern
 
     def step(k: Array, at: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
         V, products, w = at
-        v = _beside(V, w)
+        v = _orthogonalize(V, w)
         # a space that H maps into itself goes on with another direction
-        v = jnp.where(jnp.any(v), v, _beside(V, other(k)))
+        v = jnp.where(jnp.any(v), v, _orthogonalize(V, direction(k)))
         V = V.at[k].set(v)
         w = product(v)
         return V, products.at[k].set(V @ w), w
 
     zeros = jnp.zeros((size, like.size), like.dtype)
-    start = zeros, jnp.zeros((size, size), like.dtype), other(0)
+    start = zeros, jnp.zeros((size, size), like.dtype), direction(0)
     V, products, _ = jax.lax.fori_loop(0, size, step, start)
     return V, products + jnp.tril(products, -1).T
 
 
-def _beside(V: Float[Array, "size n"], w: Float[Array, " n"]) -> Float[Array, " n"]:
+def _orthogonalize(V: Float[Array, "size n"], w: Float[Array, " n"]) -> Float[Array, " n"]:
     """Unit vector along what w has orthogonally to the rows of V; 0 if that is rounding."""
-    rest = w
+    residual = w
     for _ in range(2):  # the second time removes what rounding leaves
-        rest = rest - (V @ rest) @ V
-    size, whole = jnp.linalg.norm(rest), jnp.linalg.norm(w)
-    return jnp.where(size > 100 * jnp.finfo(w.dtype).eps * whole, unit(rest), 0)
+        residual = residual - (V @ residual) @ V
+    size, scale = jnp.linalg.norm(residual), jnp.linalg.norm(w)
+    return jnp.where(size > 100 * jnp.finfo(w.dtype).eps * scale, unit(residual), 0)

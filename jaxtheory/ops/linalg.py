@@ -9,8 +9,23 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+__all__ = [
+    "cholesky",
+    "direction_error",
+    "eigh",
+    "eigvalsh",
+    "inv",
+    "quotient",
+    "singular_values",
+    "solve",
+    "svd",
+    "truncate",
+    "unbatch",
+    "unit",
+]
 
-def alone(factorization: Callable) -> Callable:
+
+def unbatch(factorization: Callable) -> Callable:
     """Make a LAPACK factorization process one matrix at a time on CPU, also under vmap.
 
     jaxlib hands the matrices of a batched LAPACK call to the thread pool on which the call itself
@@ -25,7 +40,7 @@ def alone(factorization: Callable) -> Callable:
 
     Example:
         >>> import jax.numpy as jnp, jaxtheory
-        >>> determinant = jaxtheory.linalg.alone(jnp.linalg.det)
+        >>> determinant = jaxtheory.linalg.unbatch(jnp.linalg.det)
         >>> [float(d) for d in determinant(jnp.stack([jnp.eye(2), 2 * jnp.eye(2)]))]
         [1.0, 4.0]
     """
@@ -40,7 +55,7 @@ def alone(factorization: Callable) -> Callable:
     return call
 
 
-@alone
+@unbatch
 def svd(A: Float[Array, "m n"]) -> tuple[Array, Array, Array]:
     """Return the reduced singular value decomposition A = U diag(s) V^T.
 
@@ -61,7 +76,7 @@ def svd(A: Float[Array, "m n"]) -> tuple[Array, Array, Array]:
     return U, s, Vt
 
 
-@alone
+@unbatch
 def singular_values(A: Float[Array, "m n"]) -> Float[Array, " k"]:
     """Return the singular values of a matrix in descending order.
 
@@ -79,7 +94,7 @@ def singular_values(A: Float[Array, "m n"]) -> Float[Array, " k"]:
     return jnp.linalg.svd(A, compute_uv=False)
 
 
-@alone
+@unbatch
 def eigvalsh(A: Float[Array, "n n"]) -> Float[Array, " n"]:
     """Return the eigenvalues of a symmetric matrix in ascending order.
 
@@ -97,7 +112,7 @@ def eigvalsh(A: Float[Array, "n n"]) -> Float[Array, " n"]:
     return jnp.linalg.eigvalsh(A)
 
 
-@alone
+@unbatch
 def eigh(A: Float[Array, "n n"]) -> tuple[Array, Array]:
     """Return the eigenvalues and eigenvectors of a symmetric matrix.
 
@@ -118,7 +133,7 @@ def eigh(A: Float[Array, "n n"]) -> tuple[Array, Array]:
     return values, vectors
 
 
-@alone
+@unbatch
 def cholesky(A: Float[Array, "n n"]) -> Float[Array, "n n"]:
     """Return the lower triangular R with A = R R^T.
 
@@ -136,7 +151,7 @@ def cholesky(A: Float[Array, "n n"]) -> Float[Array, "n n"]:
     return jnp.linalg.cholesky(A)
 
 
-@alone
+@unbatch
 def inv(A: Float[Array, "n n"]) -> Float[Array, "n n"]:
     """Return the inverse of a matrix.
 
@@ -154,7 +169,7 @@ def inv(A: Float[Array, "n n"]) -> Float[Array, "n n"]:
     return jnp.linalg.inv(A)
 
 
-@alone
+@unbatch
 def solve(A: Float[Array, "n n"], B: Float[Array, "n ..."]) -> Float[Array, "n ..."]:
     """Solve A X = B for X.
 
@@ -249,3 +264,7 @@ def unit(a: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
     """
     norm = jnp.linalg.norm(jnp.ravel(a))
     return a / jnp.where(norm > 0, norm, 1)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

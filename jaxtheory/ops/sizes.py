@@ -7,6 +7,8 @@ from jaxtyping import Array, Float, Num
 from jaxtheory.core.config import Size
 from jaxtheory.ops.draws import masked
 
+__all__ = ["eye", "mean", "sums", "total"]
+
 # terms that XLA's reduction along columns holds on a GPU: a tile of each, of 8320 bytes in float32
 # and 8448 in float64, must fit into the 48 KiB of shared memory of a block of threads
 _AT_ONCE = 5
@@ -102,3 +104,7 @@ def sums(*terms: Float[Array, "*shape"], axis: int) -> tuple[Float[Array, "..."]
         return reduced(*terms)
     out: tuple[Array, ...] = jax.lax.platform_dependent(*terms, cpu=reduced, default=in_groups)
     return out
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

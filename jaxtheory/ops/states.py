@@ -17,6 +17,6 @@ def at_state(x: Float[Array, "..."], s: Int[Array, "*shape"], axis: int) -> Floa
     states = x.shape[axis]
     if states > FEW:
         return jnp.take_along_axis(x, s, axis=axis)
-    of = lambda k: jax.lax.slice_in_dim(x, k, k + 1, axis=axis)
-    choose = lambda found, k: jnp.where(s == k, of(k), found)
-    return functools.reduce(choose, range(1, states), jnp.broadcast_to(of(0), s.shape))
+    select = lambda k: jax.lax.slice_in_dim(x, k, k + 1, axis=axis)
+    choose = lambda found, k: jnp.where(s == k, select(k), found)
+    return functools.reduce(choose, range(1, states), jnp.broadcast_to(select(0), s.shape))

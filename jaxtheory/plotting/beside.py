@@ -30,8 +30,8 @@ def name_curves(figure: Any) -> None:
         figure: A figure whose panels have their final size.
     """
     for legend, panels in figure.__dict__.pop(LEGENDS, ()):
-        both = [*panels, *(ax for ax in figure.axes if ax not in panels)]
-        if any(_named(legend, [ax]) for ax in both) or _named(legend, both):
+        all_panels = [*panels, *(ax for ax in figure.axes if ax not in panels)]
+        if any(_named(legend, [ax]) for ax in all_panels) or _named(legend, all_panels):
             width, height = figure.get_size_inches()
             figure.set_size_inches(width, height - legend.get_tightbbox().height / figure.dpi)
             legend.remove()
@@ -46,24 +46,24 @@ def _named(legend: Any, panels: Sequence[Any]) -> bool:
     names = [text.get_text() for text in legend.get_texts()]
     if legend.get_title().get_text() or not 1 < len(names) <= MOST:
         return False
-    found: dict[str, tuple[Any, Any, Box]] = {}
+    placements: dict[str, tuple[Any, Any, Box]] = {}
     for ax in panels:
         handles, labels = ax.get_legend_handles_labels()
         line_of = dict(zip(reversed(labels), reversed(handles), strict=True))
-        left = [name for name in names if name in line_of and name not in found]
-        left = [name for name in left if hasattr(line_of[name], "get_xydata")]
-        taken = Taken(ax)
+        candidates = [name for name in names if name in line_of and name not in placements]
+        candidates = [name for name in candidates if hasattr(line_of[name], "get_xydata")]
+        obstacles = Taken(ax)
         curves = {id(line) for line in handles}
-        for name in left:
+        for name in candidates:
             size = size_of(ax, _lines(name), points(SMALL))
-            best = min(_free(taken, id(line_of[name]), size, curves), default=None)
+            best = min(_free(obstacles, id(line_of[name]), size, curves), default=None)
             if best is not None:
-                found[name] = (ax, line_of[name], best[1])
-                taken.boxes.append(best[1])
-    if len(found) < len(names) or len({id(ax) for ax, _, _ in found.values()}) > _PANELS:
+                placements[name] = (ax, line_of[name], best[1])
+                obstacles.boxes.append(best[1])
+    if len(placements) < len(names) or len({id(ax) for ax, _, _ in placements.values()}) > _PANELS:
         return False
     style: dict[str, Any] = {"fontsize": points(SMALL), "linespacing": 1.0}
-    for name, (ax, line, box) in found.items():
+    for name, (ax, line, box) in placements.items():
         write(ax, box, _lines(name), color=darkened(line.get_color()), **style)
     return True
 
@@ -88,9 +88,9 @@ def clear_legends(figure: Any) -> None:
 
 def _covers(ax: Any, legend: Any) -> bool:
     """True if a legend covers a point of a curve."""
-    taken, box = Taken(ax), legend.get_window_extent()
-    taken.boxes.clear()
-    return bool(taken.covered((box.x0, box.y0, box.x1, box.y1)))
+    obstacles, box = Taken(ax), legend.get_window_extent()
+    obstacles.boxes.clear()
+    return bool(obstacles.covered((box.x0, box.y0, box.x1, box.y1)))
 
 
 def _widen(ax: Any, legend: Any) -> None:
@@ -116,10 +116,10 @@ def _free(
     for k in sorted({*np.linspace(0, len(points) - 1, _TRIED, dtype=int)} if len(points) else ()):
         x, y = points[k]
         for right, up in _SIDES:
-            left = x + right * wide + gap * (1 + 2 * right)
-            bottom = y + up * high + gap * (1 + 2 * up)
-            box = (left, bottom, left + wide, bottom + high)
-            grown = (left - gap / 2, bottom - gap / 2, box[2] + gap / 2, box[3] + gap / 2)
+            x0 = x + right * wide + gap * (1 + 2 * right)
+            y0 = y + up * high + gap * (1 + 2 * up)
+            box = (x0, y0, x0 + wide, y0 + high)
+            grown = (x0 - gap / 2, y0 - gap / 2, box[2] + gap / 2, box[3] + gap / 2)
             if not taken.inside(grown) or taken.covered(grown):
                 continue
             near, far = taken.nearest(box, {own}), taken.nearest(box, curves - {own})

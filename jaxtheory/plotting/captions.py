@@ -35,7 +35,7 @@ class Drawn(NamedTuple):
     high: Any = None
     n: tuple[int, int] = (0, 0)
     lost: int = 0
-    of: int = 0
+    total: int = 0
     seeds: int = 0
     counts: Any = None
 
@@ -80,29 +80,31 @@ def caption(figure: Any) -> str:
         'Dashed: limit.'
     """
     drawn = [note for ax in figure.axes for note in notes(ax)]
-    of = {kind: [note for note in drawn if note.kind == kind] for kind in _KINDS}
+    groups = {kind: [note for note in drawn if note.kind == kind] for kind in _KINDS}
     sentences = []
-    banded = [note for note in of["mean"] if note.low is not None]
+    banded = [note for note in groups["mean"] if note.low is not None]
     if banded:
         sentences.append(f"Lines: means over {_seeds(banded)}; bands: {_BAND}.")
-    elif of["mean"]:
-        one, seeds = of["mean"][0].of == 1, _seeds(of["mean"])
+    elif groups["mean"]:
+        one, seeds = groups["mean"][0].total == 1, _seeds(groups["mean"])
         sentences.append("Lines: one run each." if one else f"Lines: means over {seeds}.")
-    if of["runs"]:
-        sentences.append(f"Thin lines: single runs of {_seeds(of['runs'])}, thick: their mean.")
-    if of["cells"]:
-        counted = [note for note in of["cells"] if note.n[1]]
+    if groups["runs"]:
+        sentences.append(f"Thin lines: single runs of {_seeds(groups['runs'])}, thick: their mean.")
+    if groups["cells"]:
+        counted = [note for note in groups["cells"] if note.n[1]]
         if counted:
             sentences.append(f"Cells: means over {_seeds(counted)}.")
-    if of["bars"]:
-        sentences.append(f"Bars: means over {_seeds(of['bars'])}.")
-    hatched = [note for note in of["cells"] + of["bars"] if note.n[0] < note.seeds and note.n[1]]
+    if groups["bars"]:
+        sentences.append(f"Bars: means over {_seeds(groups['bars'])}.")
+    hatched = [
+        note for note in groups["cells"] + groups["bars"] if note.n[0] < note.seeds and note.n[1]
+    ]
     if hatched:
         sentences.append(
             "Hatched: the share of the runs without a value (diverged, or not defined); the mean "
             "is over the others."
         )
-    elif any(note.lost for note in of["cells"]):
+    elif any(note.lost for note in groups["cells"]):
         sentences.append("Hatched: no value (diverged, or not defined).")
     if any(note.kind == "open" for note in drawn):
         sentences.append("Open marks: means over the runs that have a value, with their number.")
@@ -112,19 +114,21 @@ def caption(figure: Any) -> str:
         ("outline", "Solid line"),
         ("reference", "Dotted"),
     ):
-        names = list(dict.fromkeys(note.label for note in of[kind] if note.label))
-        names = names or ["theory"] * bool(of[kind])
+        names = list(dict.fromkeys(note.label for note in groups[kind] if note.label))
+        names = names or ["theory"] * bool(groups[kind])
         if names:
             listed = ", ".join(names) if len(names) < 5 else "as in the legend"
             sentences.append(f"{line_style}: {listed}.")
-    if of["law"]:
-        intervals = any(np.isfinite(note.low).any() for note in of["law"])
+    if groups["law"]:
+        intervals = any(np.isfinite(note.low).any() for note in groups["law"])
         of_exponents = " with the 99 % intervals of their exponents" if intervals else ""
         sentences.append(f"Gray: fitted power laws{of_exponents}.")
-    if of["bent"]:
+    if groups["bent"]:
         sentences.append("Dotted gray: the mean slope of values that follow no power law.")
-    sentences += _limits(of["threshold"], of["across bar"])
-    lost = {(note.label, note.lost, note.of) for note in of["mean"] + of["runs"] if note.lost}
+    sentences += _limits(groups["threshold"], groups["across bar"])
+    lost = {
+        (note.label, note.lost, note.total) for note in groups["mean"] + groups["runs"] if note.lost
+    }
     if lost:
         sentences.append(f"Left out, as they have no value: {_left_out(sorted(lost))}.")
     sentences += filter(None, [zeros.sentence([(ax, notes(ax)) for ax in figure.axes])])
@@ -162,12 +166,12 @@ def _seeds(drawn: list[Drawn]) -> str:
 
 def _left_out(lost: list[tuple[str, int, int]]) -> str:
     """Describe how many runs each line lacks, by the largest number if there are many lines."""
-    if len(lost) == 1 or len({(missing, of) for _, missing, of in lost}) == 1:
+    if len(lost) == 1 or len({(missing, total) for _, missing, total in lost}) == 1:
         return f"{lost[0][1]} of {lost[0][2]} runs"
     if len(lost) < 5 and all(label for label, _, _ in lost):
-        return ", ".join(f"{missing} of {of} runs of {label}" for label, missing, of in lost)
-    _, missing, of = max(lost, key=lambda one: one[1] / one[2])
-    return f"up to {missing} of {of} runs of a line"
+        return ", ".join(f"{missing} of {total} runs of {label}" for label, missing, total in lost)
+    _, missing, total = max(lost, key=lambda one: one[1] / one[2])
+    return f"up to {missing} of {total} runs of a line"
 
 
 def broken(text: str, inches: float, letter: float, *, even: bool = True) -> str:
@@ -176,8 +180,10 @@ def broken(text: str, inches: float, letter: float, *, even: bool = True) -> str
     letter: the width of a letter in inches. even: make the lines about equally long.
     """
     parts = text.split("$")
-    whole = {chr(0xE000 + k): f"${formula}$" for k, formula in enumerate(parts[1::2])}
-    parts[1::2] = [sign * max(1, len(without_markup(formula))) for sign, formula in whole.items()]
+    formulas = {chr(0xE000 + k): f"${formula}$" for k, formula in enumerate(parts[1::2])}
+    parts[1::2] = [
+        sign * max(1, len(without_markup(formula))) for sign, formula in formulas.items()
+    ]
     most = max(8, int(inches / letter))
     lines: list[str] = []
     for line in "".join(parts).split("\n"):
@@ -185,7 +191,7 @@ def broken(text: str, inches: float, letter: float, *, even: bool = True) -> str
         width = min(most, len(line) // max(len(greedy), 1) + 6)
         balanced = textwrap.wrap(line, width, break_long_words=False)
         lines += balanced if even and len(balanced) == len(greedy) else greedy
-    return re.sub("([\ue000-\uf8ff])\\1*", lambda match: whole[match[1]], "\n".join(lines))
+    return re.sub("([\ue000-\uf8ff])\\1*", lambda match: formulas[match[1]], "\n".join(lines))
 
 
 def without_markup(text: str) -> str:
@@ -214,13 +220,13 @@ def diverged(data: Any) -> str:
     if not bool(lost.any()):
         return ""
     sentence = f"{int(lost.sum())} of {lost.size} runs diverged"
-    kept = (~lost).sum("seed").values if "seed" in lost.dims else np.zeros(0)
-    if lost.ndim == 1 or not kept.any():
+    remaining = (~lost).sum("seed").values if "seed" in lost.dims else np.zeros(0)
+    if lost.ndim == 1 or not remaining.any():
         return f"{sentence}."
-    seeds, none = lost.sizes["seed"], int((kept == 0).sum())
-    least = kept[kept > 0].min()
+    seeds, none = lost.sizes["seed"], int((remaining == 0).sum())
+    least = remaining[remaining > 0].min()
     if none:
-        sentence += f": all {seeds} seeds at {none} of {kept.size} points"
+        sentence += f": all {seeds} seeds at {none} of {remaining.size} points"
         return f"{sentence}; elsewhere at least {least} of {seeds} remain."
     return f"{sentence}; at least {least} of {seeds} seeds remain at each point."
 

@@ -101,7 +101,7 @@ def import_matplotlib(tell: Callable[[str], None]) -> None:
     """
     if "matplotlib.figure" in sys.modules:
         return
-    kept = {name: os.environ.get(name) for name in ("MPLBACKEND", "MATPLOTLIBRC")}
+    environment = {name: os.environ.get(name) for name in ("MPLBACKEND", "MATPLOTLIBRC")}
     try:
         os.environ["MPLBACKEND"] = "agg"
         try:
@@ -116,7 +116,7 @@ def import_matplotlib(tell: Callable[[str], None]) -> None:
             importlib.import_module("matplotlib.figure")
             tell(_IGNORED.format(line(error)))
     finally:
-        for name, value in kept.items():
+        for name, value in environment.items():
             os.environ.pop(name, None)
             if value is not None:
                 os.environ[name] = value

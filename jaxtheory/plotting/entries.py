@@ -10,7 +10,7 @@ from jaxtheory.core.errors import InputError, suggest
 _LISTED = 5  # entries of a dimension that a message names
 
 
-def taken(
+def select(
     values: xr.DataArray, dims: Sequence[str], at: Mapping[str, Any] | None = None
 ) -> xr.DataArray:
     """Return the values at chosen entries, with these dimensions and "seed" alone.
@@ -20,18 +20,18 @@ def taken(
     """
     for dim, entry in (at or {}).items():
         values = _selected(values, dim, entry)
-    rest = [dim for dim in values.dims if dim not in (*dims, "seed")]
-    values = values.squeeze([dim for dim in rest if values.sizes[dim] == 1], drop=True)
+    extras = [dim for dim in values.dims if dim not in (*dims, "seed")]
+    values = values.squeeze([dim for dim in extras if values.sizes[dim] == 1], drop=True)
     if missing := [dim for dim in dims if dim not in values.dims]:
         raise InputError(
             f"the values have no dimension {missing[0]!r}; "
             f"{suggest(missing[0], map(str, values.dims))}"
         )
-    if rest := [dim for dim in rest if dim in values.dims]:
+    if extras := [dim for dim in extras if dim in values.dims]:
         raise InputError(
-            f"the values have the further dimension {rest[0]} ({_entries(values, rest[0])}); "
-            f"choose an entry with at={{{rest[0]!r}: ...}}, or draw a line for each with "
-            f"plot.lines(ax, values, x, {rest[0]!r})"
+            f"the values have the further dimension {extras[0]} ({_entries(values, extras[0])}); "
+            f"choose an entry with at={{{extras[0]!r}: ...}}, or draw a line for each with "
+            f"plot.lines(ax, values, x, {extras[0]!r})"
         )
     return values
 

@@ -49,8 +49,8 @@ def add_panels(figure: Any, columns: int, rows: int, across: int) -> list[Any]:
 def share(ax: Any) -> tuple[float, float]:
     """Return the share of a figure's width and height that a panel has with its labels."""
     if _SHARE in ax.__dict__:
-        found: tuple[float, float] = ax.__dict__[_SHARE]
-        return found
+        fractions: tuple[float, float] = ax.__dict__[_SHARE]
+        return fractions
     place = ax.get_subplotspec()
     rows, columns = (1, 1) if place is None else place.get_geometry()[:2]
     return 1 / columns, 1 / rows
@@ -62,14 +62,14 @@ def words(ax: Any) -> dict[str, str]:
     """
     bars = [p.colorbar.ax for p in (*ax.collections, *ax.images) if getattr(p, "colorbar", None)]
     color = bars[0].get_ylabel() or bars[0].get_xlabel() if bars else ax.__dict__.get(_BAR, "")
-    found = {
+    texts = {
         "title": ax.get_title() or ax.get_ylabel(),
         "x_label": ax.get_xlabel(),
         "y_label": ax.get_ylabel(),
         "value_label": color,
     }
-    found = {kind: " ".join(text.split()) for kind, text in found.items()}
-    return found | ax.__dict__.get(_WORDS, {})
+    texts = {kind: " ".join(text.split()) for kind, text in texts.items()}
+    return texts | ax.__dict__.get(_WORDS, {})
 
 
 def remember_bar(ax: Any, label: str) -> None:
@@ -120,8 +120,8 @@ def _label_once(panels: list[Any], which: str) -> None:
     """
     labels = [getattr(ax, f"get_{which}label")() for ax in panels]
     first = panels[0]
-    for left, ax, before, label in zip(panels, panels[1:], labels, labels[1:], strict=False):
-        beside_bar = which == "y" and _has_bar(left) and not _has_bar(ax)
+    for neighbor, ax, before, label in zip(panels, panels[1:], labels, labels[1:], strict=False):
+        beside_bar = which == "y" and _has_bar(neighbor) and not _has_bar(ax)
         if not label or label != before or beside_bar:
             first = ax
             continue
@@ -153,11 +153,11 @@ def flaws(figure: Any) -> list[str]:
         if place is not None:
             cells = filled.setdefault(id(place.get_gridspec()), (place.get_gridspec(), set()))[1]
             cells |= {(i, j) for i in place.rowspan for j in place.colspan}
-    found = [
+    sentences = [
         f"{grid.nrows * grid.ncols - len(cells)} of {grid.nrows} x {grid.ncols} cells are empty"
         for grid, cells in filled.values()
         if len(cells) < grid.nrows * grid.ncols
     ]
     sides: Any = ("left", "center")
     titles = Counter(ax.get_title(side).strip() for ax in panels for side in sides)
-    return found + [f"{n} panels: {title!r}" for title, n in titles.items() if title and n > 1]
+    return sentences + [f"{n} panels: {title!r}" for title, n in titles.items() if title and n > 1]

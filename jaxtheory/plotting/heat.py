@@ -11,7 +11,7 @@ from jaxtheory.engine.results.labeled import takes_labeled
 from jaxtheory.engine.results.statistics import BEHIND, OF_SEEDS, average, counted
 from jaxtheory.plotting.captions import Drawn, notes
 from jaxtheory.plotting.colors import MAP, color_bar, normalized
-from jaxtheory.plotting.entries import taken
+from jaxtheory.plotting.entries import select
 from jaxtheory.plotting.marks import least_and_most, mark_cells, write_cells
 from jaxtheory.plotting.panels import MANY, Axes, Figure, figure_of, placed, room
 from jaxtheory.plotting.sizes import LETTER, SMALL, TEXT, points
@@ -74,7 +74,7 @@ def heat(
         >>> float(figure.get_figwidth())
         3.3
     """
-    values = taken(values, (x, y), at)
+    values = select(values, (x, y), at)
     if "seed" in values.dims:
         values = counted(average(values).mean, values)
     table = values.transpose(y, x)
@@ -98,12 +98,12 @@ def heat(
     ax.set_ylim(0, rows)
     names = [[v if isinstance(v, str) else f"{v:g}" for v in table[d].values] for d in (x, y)]
     _name_columns(ax, names[0], cell[0], numbers=table[x].dtype.kind in "iuf")
-    every = math.ceil(_LINE / cell[1])
-    ax.set_yticks(np.arange(rows)[::every] + 0.5, names[1][::every])
+    stride = math.ceil(_LINE / cell[1])
+    ax.set_yticks(np.arange(rows)[::stride] + 0.5, names[1][::stride])
     ax.grid(False)
     color_bar(ax, picture, label)
     note = Drawn("cells", label, picture, names[0], names[1])
-    note = note._replace(lost=int(empty.sum()), of=table.size)
+    note = note._replace(lost=int(empty.sum()), total=table.size)
     if over is not None:
         note = note._replace(n=least_and_most(counts), seeds=seeds, counts=counts)
     notes(ax).append(note)
@@ -124,11 +124,11 @@ def _name_columns(ax: Axes, names: list[str], room: float, *, numbers: bool) -> 
     """
     longest = max(map(len, names)) * LETTER * points(SMALL)
     slanted = longest > 0.95 * room
-    every = math.ceil(_SLANTED / room) if slanted else 1
-    if numbers and every > 1:
-        slanted, every = False, math.ceil((longest + LETTER * points(SMALL)) / room)
+    stride = math.ceil(_SLANTED / room) if slanted else 1
+    if numbers and stride > 1:
+        slanted, stride = False, math.ceil((longest + LETTER * points(SMALL)) / room)
     slant: Any = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if slanted else {}
-    ax.set_xticks(np.arange(len(names))[::every] + 0.5, names[::every], **slant)
+    ax.set_xticks(np.arange(len(names))[::stride] + 0.5, names[::stride], **slant)
 
 
 def cell_room(ax: Axes, rows: int, columns: int) -> tuple[float, float]:

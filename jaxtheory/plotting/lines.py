@@ -11,7 +11,7 @@ from jaxtheory.engine.results.labeled import takes_labeled
 from jaxtheory.engine.results.statistics import average
 from jaxtheory.plotting.captions import Drawn, notes
 from jaxtheory.plotting.colors import color_bar, colored_by, normalized
-from jaxtheory.plotting.entries import taken
+from jaxtheory.plotting.entries import select
 from jaxtheory.plotting.marks import least_and_most, mark_bars, mark_points
 from jaxtheory.plotting.panels import COLORS, FEW, MARKERS, Axes, Figure, figure_of, placed
 
@@ -64,13 +64,14 @@ def series(
     single = values.sizes["seed"] > 1 and (seeds or bool(average(values).n.max() < FEW))
     shade = COLORS[color % len(COLORS)]
     style: dict[str, Any] = {"color": shade, "marker": MARKERS[color % len(MARKERS)]}
-    few, finite = _few(values, x, markers), bool(np.isfinite(average(values).mean).any())
-    if not few and finite:  # matplotlib cannot space marks along a line without a point
+    has_marks = _has_marks(values, x, markers)
+    finite = bool(np.isfinite(average(values).mean).any())
+    if not has_marks and finite:  # matplotlib cannot space marks along a line without a point
         style["markevery"] = (_SHIFT * (1 + color % 4), _SPACING)
     line, note = _mean(ax, values, x, label, style)
     places = values[x].values
     if single:
-        dot = "." if few else None
+        dot = "." if has_marks else None
         for run in values.transpose("seed", x).values:
             (thin,) = ax.plot(
                 places, run, color=shade, alpha=0.35, linewidth=0.5, marker=dot, markersize=2.5
@@ -78,9 +79,9 @@ def series(
             notes(ax).append(Drawn("run", label, thin))
         note = note._replace(kind="runs")
     elif values.sizes["seed"] > 1:
-        means, kept = average(values), values.where(np.isfinite(values))
-        low = np.fmax(means.mean - 2 * means.error, kept.min("seed")).values
-        high = np.fmin(means.mean + 2 * means.error, kept.max("seed")).values
+        means, runs = average(values), values.where(np.isfinite(values))
+        low = np.fmax(means.mean - 2 * means.error, runs.min("seed")).values
+        high = np.fmin(means.mean + 2 * means.error, runs.max("seed")).values
         shadow = ax.fill_between(places, low, high, color=shade, alpha=0.2, linewidth=0)
         notes(ax).append(Drawn("shadow", label, shadow))
         note = note._replace(low=low, high=high)
@@ -90,11 +91,11 @@ def series(
 
 def _of_seeds(values: xr.DataArray, dims: tuple[str, ...], at: Any) -> xr.DataArray:
     """Values over these dimensions and "seed"."""
-    values = taken(values, dims, at)
+    values = select(values, dims, at)
     return values if "seed" in values.dims else values.expand_dims("seed")
 
 
-def _few(values: xr.DataArray, x: str, markers: bool | None) -> bool:
+def _has_marks(values: xr.DataArray, x: str, markers: bool | None) -> bool:
     return values.sizes[x] <= 20 if markers is None else markers
 
 
@@ -110,8 +111,10 @@ def _mean(
     if places.dtype.kind in "iu" and type(marks).__name__ == "AutoLocator":
         marks.set_params(integer=True)
     lost = int(values.isnull().all([d for d in values.dims if d != "seed"]).sum())
-    n, of = means.n.transpose(x).values, values.sizes["seed"]
-    note = Drawn("mean", label, line, n=least_and_most(n), lost=lost, of=of, seeds=of, counts=n)
+    n, seeds = means.n.transpose(x).values, values.sizes["seed"]
+    note = Drawn(
+        "mean", label, line, n=least_and_most(n), lost=lost, total=seeds, seeds=seeds, counts=n
+    )
     return line, note
 
 
@@ -175,17 +178,17 @@ def lines(
             f"{along} has {len(entries)} entries that are not numbers, and a legend tells "
             f"{len(COLORS)} apart; choose some with at={{{along!r}: [...]}}, without norm"
         )
-    each = [values.isel({along: k}, drop=True) for k in range(len(entries))]
+    curves = [values.isel({along: k}, drop=True) for k in range(len(entries))]
     if not colored:
         ax = placed(ax, width)
-        for color, (entry, one) in enumerate(zip(entries, each, strict=True)):
+        for color, (entry, one) in enumerate(zip(entries, curves, strict=True)):
             series(ax, one, x, f"{name} = {entry:g}" if numbers else str(entry), color=color)
         return figure_of(ax)
     scale = normalized(norm, entries, vmin, vmax)
     ax = placed(ax, width)
     picture = colored_by(scale, entries)
-    for entry, one in zip(entries, each, strict=True):
-        marker = "o" if _few(one, x, None) else None
+    for entry, one in zip(entries, curves, strict=True):
+        marker = "o" if _has_marks(one, x, None) else None
         style: Any = {"color": picture.to_rgba(float(entry)), "marker": marker}
         line, note = _mean(ax, one, x, "", style)
         notes(ax).append(note._replace(label=f"{name} = {entry:g}"))

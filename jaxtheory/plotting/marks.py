@@ -32,8 +32,8 @@ def mark_points(ax: Any, line: Any, n: np.ndarray, seeds: int) -> None:
     if not partial.any():
         return
     changes = partial & (n != np.concatenate([[seeds], n[:-1]]))
-    every = max(1, len(n) // _AMONG) if len(n) > 20 else 1
-    at = np.flatnonzero(partial & (changes | (np.arange(len(n)) % every == 0)))
+    stride = max(1, len(n) // _AMONG) if len(n) > 20 else 1
+    at = np.flatnonzero(partial & (changes | (np.arange(len(n)) % stride == 0)))
     shade = line.get_color()
     style: dict[str, Any] = {"markerfacecolor": "white", "markeredgewidth": 0.9, "markersize": 4.2}
     marker = line.get_marker() if line.get_marker() not in (None, "None", "") else "o"
@@ -41,7 +41,7 @@ def mark_points(ax: Any, line: Any, n: np.ndarray, seeds: int) -> None:
         np.asarray(x)[at], y[at], linestyle="", marker=marker, color=shade, zorder=3, **style
     )
     notes(ax).append(Drawn("open", "", marks))
-    for i in _apart(np.flatnonzero(changes), len(n)):
+    for i in _thin(np.flatnonzero(changes), len(n)):
         number = ax.annotate(
             f"{n[i]} of {seeds}",
             (x[i], y[i]),
@@ -63,29 +63,29 @@ def place_counts(figure: Any) -> None:
         numbers = ax.__dict__.pop(_COUNTS, ())
         for number in numbers:
             number.remove()
-        taken = Taken(ax) if numbers else None
-        for number in numbers if taken else ():
-            text, gap = number.get_text(), _GAP * taken.pixel
+        obstacles = Taken(ax) if numbers else None
+        for number in numbers if obstacles else ():
+            text, gap = number.get_text(), _GAP * obstacles.pixel
             wide, high = size_of(ax, text, _SMALL)
             x, y = ax.transData.transform(number.xy)
             boxes = [
-                (left, bottom, left + wide, bottom + high)
-                for bottom in (y + gap, y - gap - high)
-                for left in (x + gap, x - gap - wide, x - wide / 2)
+                (x0, y0, x0 + wide, y0 + high)
+                for y0 in (y + gap, y - gap - high)
+                for x0 in (x + gap, x - gap - wide, x - wide / 2)
             ]
-            free = [box for box in boxes if taken.inside(box) and not taken.covered(box)]
+            free = [box for box in boxes if obstacles.inside(box) and not obstacles.covered(box)]
             if free:
-                taken.boxes.append(free[0])
+                obstacles.boxes.append(free[0])
                 write(ax, free[0], text, fontsize=_SMALL, color=number.get_color())
 
 
-def _apart(places: np.ndarray, length: int) -> list[int]:
+def _thin(places: np.ndarray, length: int) -> list[int]:
     """Select the places along a line that have room for a number, the last of close ones."""
-    kept: list[int] = []
+    subset: list[int] = []
     for place in places[::-1]:
-        if not kept or kept[-1] - place >= length / 6 or length <= 20:
-            kept.append(int(place))
-    return kept[::-1]
+        if not subset or subset[-1] - place >= length / 6 or length <= 20:
+            subset.append(int(place))
+    return subset[::-1]
 
 
 def mark_cells(ax: Any, n: np.ndarray, seeds: int) -> None:
@@ -139,9 +139,9 @@ def mark_bars(ax: Any, bars: Any, n: np.ndarray, seeds: int) -> None:
     for bar, count in zip(bars.patches, n, strict=True):
         if count == seeds:
             continue
-        left, foot, wide = bar.get_x(), bar.get_y(), bar.get_width()
+        x0, foot, wide = bar.get_x(), bar.get_y(), bar.get_width()
         height = bar.get_height() if np.isfinite(bar.get_height()) else 0.0
         top = foot + height * (1 - count / seeds)
-        ax.fill([left, left + wide, left + wide, left], [foot, foot, top, top], **_HATCH)
+        ax.fill([x0, x0 + wide, x0 + wide, x0], [foot, foot, top, top], **_HATCH)
         place: dict[str, Any] = {"ha": "center", "va": "bottom", "fontsize": _SMALL}
-        ax.text(left + wide / 2, foot + max(height, 0.0), f"{count} of {seeds}", **place)
+        ax.text(x0 + wide / 2, foot + max(height, 0.0), f"{count} of {seeds}", **place)

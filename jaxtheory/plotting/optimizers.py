@@ -9,6 +9,8 @@ import xarray as xr
 from jaxtheory.engine.results.labeled import takes_labeled
 from jaxtheory.plotting import plot
 
+__all__ = ["against_rate", "middle", "runs", "select", "stack"]
+
 LABELS = {
     "sgd": "gradient descent",
     "momentum": "momentum",
@@ -41,7 +43,7 @@ def runs(field: str, rates: Mapping[str, Sequence[float]]) -> dict[str, list]:
 
 
 @takes_labeled
-def of(values: xr.DataArray, field: str, algorithm: str) -> xr.DataArray:
+def select(values: xr.DataArray, field: str, algorithm: str) -> xr.DataArray:
     """Select the runs of one algorithm, with the dimension "rate" in place of "run".
 
     Args:
@@ -58,7 +60,7 @@ def of(values: xr.DataArray, field: str, algorithm: str) -> xr.DataArray:
         >>> axis = optimizers.runs("learning_rate", {"sgd": [0.1, 1.0], "adam": [0.01]})
         >>> coords = {name: ("run", column) for name, column in axis.items()}
         >>> values = xr.DataArray([1.0, 2.0, 3.0], coords, dims="run")
-        >>> optimizers.of(values, "learning_rate", "sgd").rate.values.tolist()
+        >>> optimizers.select(values, "learning_rate", "sgd").rate.values.tolist()
         [0.1, 1.0]
     """
     selected = values.isel(run=np.flatnonzero(values.algorithm.values == algorithm))
@@ -85,7 +87,7 @@ def middle(rates: Mapping[str, Sequence[float]]) -> dict[str, list[float]]:
 
 
 @takes_labeled
-def together(values: xr.DataArray, field: str, *algorithms: str) -> xr.DataArray:
+def stack(values: xr.DataArray, field: str, *algorithms: str) -> xr.DataArray:
     """Select the runs of several algorithms with equally many rates, in the order of their rates.
 
     Args:
@@ -102,11 +104,11 @@ def together(values: xr.DataArray, field: str, *algorithms: str) -> xr.DataArray
         >>> axis = optimizers.runs("learning_rate", {"sgd": [0.1, 1.0], "adam": [0.01, 0.1]})
         >>> coords = {name: ("run", column) for name, column in axis.items()}
         >>> values = xr.DataArray([1.0, 2.0, 3.0, 4.0], coords, dims="run")
-        >>> optimizers.together(values, "learning_rate", "adam", "sgd").values.tolist()
+        >>> optimizers.stack(values, "learning_rate", "adam", "sgd").values.tolist()
         [[3.0, 4.0], [1.0, 2.0]]
     """
     return xr.concat(
-        [of(values, field, name).drop_vars("rate") for name in algorithms], "algorithm"
+        [select(values, field, name).drop_vars("rate") for name in algorithms], "algorithm"
     )
 
 
@@ -148,5 +150,9 @@ def against_rate(
     """
     for color, (algorithm, label) in enumerate(labels.items()):
         if algorithm in values.algorithm:
-            plot.series(ax, of(values, field, algorithm), "rate", label, color=color)
+            plot.series(ax, select(values, field, algorithm), "rate", label, color=color)
     plot.finish(ax, x, y, title, xscale="log", yscale=yscale, legend=False)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -57,26 +57,26 @@ def _lines(data: xr.Dataset, metric: str, wide: list[str], title: str) -> Any:
     data = data.isel(flat, drop=True)
     axis = wide[0] if wide else ""
     number = bool(axis) and data[axis].dtype.kind in "if"
-    along = data.sizes["step"] > 1
-    figure, panels = plot.panels(max(1, along + number), title=title)
-    if along or not number:
+    has_steps = data.sizes["step"] > 1
+    figure, panels = plot.panels(max(1, has_steps + number), title=title)
+    if has_steps or not number:
         _against_step(panels[0, 0], data, metric, axis)
     if number:
-        _against_axis(panels[0, -1], data, metric, axis, legend=not along)
+        _against_axis(panels[0, -1], data, metric, axis, legend=not has_steps)
     return figure
 
 
 def _against_step(ax: Any, data: xr.Dataset, metric: str, axis: str) -> None:
     """Draw the metric along training, a line per value of the axis, at most _LINES of them."""
     n = data.sizes[axis] if axis else 1
-    each = [data.isel({axis: i}) if axis else data for i in _spread(n)]
-    for color, one in enumerate(each):
+    slices = [data.isel({axis: i}) if axis else data for i in _spread(n)]
+    for color, one in enumerate(slices):
         text = f"{symbol(data, axis)} = {label(one[axis].values[()])}" if axis else metric
         plot.series(ax, one[metric].transpose("seed", "step"), "step", text, color=color)
-    for place, one in enumerate(each):
+    for place, one in enumerate(slices):
         predicted = {name: curve(one, metric, name) for name in curves(data, metric)}
         _theory(ax, predicted, "step", named=place == 0)
-    title = "" if len(each) == n else f"{len(each)} of {n} values of {axis}"
+    title = "" if len(slices) == n else f"{len(slices)} of {n} values of {axis}"
     plot.finish(ax, "step", metric, title, **_scale("y", data[metric].values))
 
 
@@ -87,7 +87,9 @@ def _against_axis(ax: Any, data: xr.Dataset, metric: str, axis: str, legend: boo
     ends = {n: at_end(data, curve(data, metric, n), metric) for n in curves(data, metric)}
     _theory(ax, ends, axis)
     scales: Any = {**_scale("x", data[axis].values, spaced=True), **_scale("y", last.values)}
-    plot.finish(ax, _written(data, axis), f"{metric} at the last record", legend=legend, **scales)
+    plot.finish(
+        ax, _axis_label(data, axis), f"{metric} at the last record", legend=legend, **scales
+    )
 
 
 def _theory(ax: Any, predictions: dict[str, xr.DataArray], x: str, named: bool = True) -> None:
@@ -100,7 +102,7 @@ def _theory(ax: Any, predictions: dict[str, xr.DataArray], x: str, named: bool =
             ax.lines[-1].set_linestyle(style)
 
 
-def _written(data: xr.Dataset, axis: str) -> str:
+def _axis_label(data: xr.Dataset, axis: str) -> str:
     """Return the label of an axis, with name, symbol and unit."""
     unit, sign = data[axis].attrs.get("units", "1"), symbol(data, axis)
     return axis + f" ({sign})" * (sign != axis) + f" [{unit}]" * (unit != "1")
@@ -125,7 +127,7 @@ def _heats(data: xr.Dataset, metric: str, wide: list[str], title: str) -> Any:
     low, high = (finite.min(), finite.max()) if finite.size and np.ptp(finite) else (None, None)
     for ax, (name, values) in zip(panels[0], maps.items(), strict=True):
         plot.heat(ax, values, x, y, label=metric, vmin=low, vmax=high)
-        plot.finish(ax, _written(data, x), _written(data, y), name, legend=False)
+        plot.finish(ax, _axis_label(data, x), _axis_label(data, y), name, legend=False)
     return figure
 
 

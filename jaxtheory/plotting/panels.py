@@ -100,19 +100,19 @@ def panels(
     from matplotlib.figure import Figure
 
     across = sizes.across(columns * rows, across or (2 if columns == 4 else 3))
-    whole = sizes.paper() or whole
+    inches = sizes.paper() or whole
     side_by_side, lines, _ = layout(columns, rows, across)
     width *= side_by_side
-    whole = min(WIDTH, max(width, 4.4)) if whole is None else _inches("whole", whole)
-    tall = min(max(height * whole / width, 2.0), 2.6, 9 / lines)
+    inches = min(WIDTH, max(width, 4.4)) if inches is None else _inches("whole", inches)
+    tall = min(max(height * inches / width, 2.0), 2.6, 9 / lines)
     with matplotlib.rc_context(sizes.scaled(STYLE)):
-        figure = Figure(figsize=(whole, tall * lines), layout="constrained")
+        figure = Figure(figsize=(inches, tall * lines), layout="constrained")
         axes = np.asarray(add_panels(figure, columns, rows, across), object)
     for ax in axes:
         ax.tick_params(which="both", labelsize=points(SMALL), width=0.6)
         ax.grid(True, alpha=0.25, linewidth=0.5)
     if title:
-        figure.suptitle(broken(title, whole, LETTER * points(TITLE)), fontsize=points(TITLE))
+        figure.suptitle(broken(title, inches, LETTER * points(TITLE)), fontsize=points(TITLE))
     return figure, axes.reshape(rows, columns)
 
 

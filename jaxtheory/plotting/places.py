@@ -16,26 +16,26 @@ class Taken:
         frame = ax.get_window_extent()
         self.frame: Box = (frame.x0, frame.y0, frame.x1, frame.y1)
         self.pixel = ax.figure.dpi / 72  # pixels per point
-        self.points = {id(line): along(line) for line in ax.lines if line.get_visible()}
+        self.points = {id(line): trace(line) for line in ax.lines if line.get_visible()}
         for marks in ax.collections:
             if type(marks).__name__ == "PathCollection":
                 places = marks.get_offset_transform().transform(marks.get_offsets())
                 self.points[id(marks)] = np.asarray(places, float).reshape(-1, 2)
-        others = [*ax.texts, *(part for bars in ax.containers for part in _patches(bars))]
+        artists = [*ax.texts, *(part for bars in ax.containers for part in _patches(bars))]
         legend = ax.get_legend()
-        others += [] if legend is None else [legend]
-        self.boxes: list[Box] = [_extent(other) for other in others]
+        artists += [] if legend is None else [legend]
+        self.boxes: list[Box] = [_extent(artist) for artist in artists]
 
     def covered(self, box: Box, ignored: Iterable[int] = ()) -> int:
         """Return how many points of curves and how many other boxes a box covers."""
-        left, bottom, right, top = box
+        x0, y0, x1, y1 = box
         count = 0
         for owner, points in self.points.items():
             if owner not in ignored and len(points):
                 x, y = points.T
-                count += int(((x > left) & (x < right) & (y > bottom) & (y < top)).sum())
+                count += int(((x > x0) & (x < x1) & (y > y0) & (y < y1)).sum())
         for a, b, c, d in self.boxes:
-            count += 100 * (left < c and a < right and bottom < d and b < top)
+            count += 100 * (x0 < c and a < x1 and y0 < d and b < y1)
         return count
 
     def inside(self, box: Box) -> bool:
@@ -45,18 +45,18 @@ class Taken:
 
     def nearest(self, box: Box, owners: Iterable[int]) -> float:
         """Return the distance in pixels from a box to the nearest point of these curves."""
-        left, bottom, right, top = box
-        found = [np.inf]
+        x0, y0, x1, y1 = box
+        distances = [np.inf]
         for owner in owners:
             if len(points := self.points.get(owner, ())):
                 x, y = np.asarray(points).T
-                wide = np.maximum(np.maximum(left - x, x - right), 0)
-                high = np.maximum(np.maximum(bottom - y, y - top), 0)
-                found.append(float(np.hypot(wide, high).min()))
-        return min(found)
+                wide = np.maximum(np.maximum(x0 - x, x - x1), 0)
+                high = np.maximum(np.maximum(y0 - y, y - y1), 0)
+                distances.append(float(np.hypot(wide, high).min()))
+        return min(distances)
 
 
-def along(line: Any) -> np.ndarray:
+def trace(line: Any) -> np.ndarray:
     """Return points along a line in pixels, at most _STEP apart where it is drawn through."""
     corners = np.asarray(line.get_transform().transform(line.get_xydata()), float)
     corners = corners[np.isfinite(corners).all(1)]

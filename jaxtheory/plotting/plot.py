@@ -56,3 +56,7 @@ __all__ = [
     "threshold",
     "ticks",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -78,10 +78,10 @@ def name_thresholds(figure: Any) -> None:
         if of_limit and notes(ax)[-1].kind == "across bar":
             _beside_bar([*of_limit.values()])
             continue
-        taken = Taken(ax) if of_limit else None
+        obstacles = Taken(ax) if of_limit else None
         for (limit, arrow), same in of_limit.items():
             names = dict.fromkeys(note.label for note in same)
-            _name(ax, taken, limit, arrow, f"{arrow} {', '.join(names)}", same)
+            _name(ax, obstacles, limit, arrow, f"{arrow} {', '.join(names)}", same)
 
 
 def _beside_bar(limits: list[list[Drawn]]) -> None:
@@ -93,7 +93,7 @@ def _beside_bar(limits: list[list[Drawn]]) -> None:
     place = lambda limit: bar.transData.transform((0, limit))[1]
     for same in sorted(limits, key=limit_of):
         limit = limit_of(same)
-        near = [other for other in named if place(limit) - place(other) < room]
+        near = [neighbor for neighbor in named if place(limit) - place(neighbor) < room]
         at = near[-1] if near else limit
         named.setdefault(at, []).extend(f"{note.low} {note.label}" for note in same)
     labels = ["\n".join(dict.fromkeys(names)) for names in named.values()]
@@ -106,12 +106,12 @@ def _beside_bar(limits: list[list[Drawn]]) -> None:
 def _name(ax: Any, taken: Any, limit: float, arrow: str, label: str, same: list[Drawn]) -> None:
     """Write the name of a threshold above or below its line."""
     wide, high = size_of(ax, label, _SIZE)
-    left, _, right, _ = taken.frame
+    x0, _, x1, _ = taken.frame
     y, gap = ax.transData.transform((0, limit))[1], _GAP * taken.pixel
     boxes = [
         (x, bottom, x + wide, bottom + high)
         for share in _ALONG
-        for x in [left + gap + share * (right - left - wide - 2 * gap)]
+        for x in [x0 + gap + share * (x1 - x0 - wide - 2 * gap)]
         for bottom in (y + gap, y - gap - high)[:: 1 if arrow == "↑" else -1]
     ]
     own = {id(note.artist) for note in same}

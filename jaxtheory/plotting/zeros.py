@@ -39,15 +39,15 @@ def set_log(ax: Any, which: str) -> None:
 
 def _cut(corners: np.ndarray, which: str) -> None:
     """Move the corners of a band that are not positive to where a logarithmic axis has a place."""
-    along = corners[:, "xy".index(which)]
-    lost = along <= 0
-    along[lost] = _BOTTOM if which == "y" else along[~lost].min(initial=np.inf)
+    coordinates = corners[:, "xy".index(which)]
+    lost = coordinates <= 0
+    coordinates[lost] = _BOTTOM if which == "y" else coordinates[~lost].min(initial=np.inf)
 
 
 def whole_corners(drawn: Any) -> list[np.ndarray]:
     """Return the corners of each part of a band or of a bar of errors, as they were drawn first."""
-    found: list[np.ndarray] = drawn.__dict__.get(_WHOLE) or [p.vertices for p in drawn.get_paths()]
-    return found
+    parts: list[np.ndarray] = drawn.__dict__.get(_WHOLE) or [p.vertices for p in drawn.get_paths()]
+    return parts
 
 
 def _coordinate(ax: Any, line: Any, which: str) -> np.ndarray:
@@ -78,5 +78,5 @@ def sentence(panels: list[tuple[Any, list[Any]]]) -> str:
     if not lost:
         return ""
     at = "at 0" if min(lost) == 0 else "at 0 or below"
-    told = f"1 point {at} is" if len(lost) == 1 else f"{len(lost)} points {at} are"
-    return f"Logarithmic axes have no 0: {told} not drawn."
+    phrase = f"1 point {at} is" if len(lost) == 1 else f"{len(lost)} points {at} are"
+    return f"Logarithmic axes have no 0: {phrase} not drawn."

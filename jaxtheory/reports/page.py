@@ -21,8 +21,8 @@ from jaxtheory.reports.record import NotARecordError, read_record
 from jaxtheory.reports.records import disagreeing
 from jaxtheory.reports.tally import ORIGINS, tally, wrong_verdicts
 from jaxtheory.reports.typeset import typeset
+from jaxtheory.system.atomic import write
 from jaxtheory.system.temporary import tidy
-from jaxtheory.system.whole import write
 
 REPORT = "report.html"
 _HERE = Path(__file__).parent
@@ -106,10 +106,10 @@ def _explorer(folder: Path, store: Path) -> dict[str, str]:
 
     A store that was moved together with the folder of its record is found there.
     """
-    here = folder / store.name if (folder / store.name).is_dir() else store
-    command, link = f"jaxtheory explore {shlex.quote(str(here))}", ""
-    if (here / PAGE).is_file():
-        link = quote(Path(os.path.relpath(here / PAGE, folder)).as_posix())
+    location = folder / store.name if (folder / store.name).is_dir() else store
+    command, link = f"jaxtheory explore {shlex.quote(str(location))}", ""
+    if (location / PAGE).is_file():
+        link = quote(Path(os.path.relpath(location / PAGE, folder)).as_posix())
     return {"name": store.name, "link": link, "command": command}
 
 

@@ -29,7 +29,7 @@ from jaxtheory.plotting.captions import COLUMNS
 from jaxtheory.plotting.drawing import drawing, for_paper, title_of
 from jaxtheory.reports import wording
 from jaxtheory.reports.record import NotARecordError, read_record
-from jaxtheory.system.whole import file_hash, write
+from jaxtheory.system.atomic import file_hash, write
 from jaxtheory.verification import theory_gradient
 from jaxtheory.verification.verify import vary_config
 
@@ -64,20 +64,20 @@ def keep_drawing(
     data = {str(name): x for name, x in result.dataset.variables.items()}
     numbers = code_hash((sorted(data.items()), result.dataset.attrs))
     panels = {claim.id: claim.panel for claim in result.figure.claims}
-    origin = code, version("matplotlib"), numbers, panels, _told(result)
+    origin = code, version("matplotlib"), numbers, panels, _verdict_text(result)
     mark = fingerprint(as_json({"made": origin}))
     names = {image.with_suffix(suffix).name for suffix in _DRAWN}
     same = before.get("drawn") == mark and {*before["files"]} == names
     if same and not disagreeing(image.parent, before):
         return {name: before[name] for name in ("files", "drawn", "title")}
-    made = drawing(lambda: drawn(result), ("pdf", "svg", "png"), tell)
-    contents: dict[str, bytes | str] = {f".{name}": data for name, data in made.files.items()}
-    contents[".csv"] = as_csv(COLUMNS, made.numbers)
+    picture = drawing(lambda: drawn(result), ("pdf", "svg", "png"), tell)
+    contents: dict[str, bytes | str] = {f".{name}": data for name, data in picture.files.items()}
+    contents[".csv"] = as_csv(COLUMNS, picture.numbers)
     files = {}
     for suffix in _DRAWN:
         file = image.with_suffix(suffix)
         files[file.name] = write(file, contents[suffix])
-    return {"files": files, "drawn": mark, "title": made.title}
+    return {"files": files, "drawn": mark, "title": picture.title}
 
 
 def keep_paper(
@@ -109,22 +109,22 @@ def drawn(result: FigureResult) -> Any:
                 )
             if claim.panel is not None:
                 plot.threshold(panels[claim.panel], *claim.bound, claim.id)
-        for sentence in filter(None, (lost, _told(result))):
+        for sentence in filter(None, (lost, _verdict_text(result))):
             plot.remark(figure, sentence)
     return figure
 
 
-def _told(result: FigureResult) -> str:
+def _verdict_text(result: FigureResult) -> str:
     """The verdicts of a figure in one sentence, such as "AP-1 holds: 0.52 [0.49, 0.55], >= 0.4"."""
-    told = []
+    sentences = []
     for judged in result.verdicts:
         claim = record_claim(judged)
         measured = wording.measured(claim)
-        told.append(
+        sentences.append(
             f"{judged.claim.id} {judged.finding}"
             + f": {measured}, bound {claim['bound']}" * bool(measured)
         )
-    return "; ".join(told) + "." * bool(told)
+    return "; ".join(sentences) + "." * bool(sentences)
 
 
 def disagreeing(folder: Path, record: dict[str, Any]) -> list[str]:

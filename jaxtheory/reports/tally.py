@@ -46,10 +46,10 @@ class Tally(NamedTuple):
 
 def tally(claims: Iterable[dict[str, Any]], origin: str | None = None) -> Tally:
     """Count the claims of records, all or those of an origin."""
-    found = Counter(
+    counts = Counter(
         claim["decision"] for claim in claims if origin is None or claim["origin"] == origin
     )
-    return Tally(found["holds"], found["fails"], found["undecided"], found["not tested"])
+    return Tally(counts["holds"], counts["fails"], counts["undecided"], counts["not tested"])
 
 
 def wrong_verdicts(claims: Iterable[dict[str, Any]], error: float) -> float:

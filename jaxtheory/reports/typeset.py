@@ -32,12 +32,12 @@ def typeset(sentence: str, escape: Callable[[str], str] = html.escape) -> str:
     text = re.sub(rf"\\?\b({'|'.join(_LETTERS)})(\d?)(?=[\W_\d]|$)", _letter, sentence)
     text = re.sub(r"\bsqrt(?:(?=\()| )", "√", text.replace("<=", "≤").replace(">=", "≥"))
     parts, end = [], 0
-    for found in _SCRIPT.finditer(text):
-        tag = "sub" if found[0][0] == "_" else "sup"
-        inner = found[1][1:-1] if found[1][0] in "{(" else found[1]
+    for match in _SCRIPT.finditer(text):
+        tag = "sub" if match[0][0] == "_" else "sup"
+        inner = match[1][1:-1] if match[1][0] in "{(" else match[1]
         inner = typeset(inner.replace("-", "−"), escape)
-        parts += [escape(text[end : found.start()]), f"<{tag}>{inner}</{tag}>"]
-        end = found.end()
+        parts += [escape(text[end : match.start()]), f"<{tag}>{inner}</{tag}>"]
+        end = match.end()
     return "".join([*parts, escape(text[end:])])
 
 

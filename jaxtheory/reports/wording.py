@@ -58,17 +58,21 @@ def _search(options: dict[str, Any]) -> str:
     when, law = options.pop("when"), options.pop("law", None)
     words = when.__doc__ or "" if inspect.isfunction(when) else ""
     named = _value(when) if isinstance(when, functools.partial | types.FunctionType) else str(when)
-    told = " ".join(words.split("\n\n")[0].split()).rstrip(".") or without_address(named)
+    phrase = " ".join(words.split("\n\n")[0].split()).rstrip(".") or without_address(named)
     names = list(law) if isinstance(law, Mapping) else ["a law"] * (law is not None)
     ours = f", compared with {' and '.join(names)}" if names else ""
-    return f"the {options.pop('along')} between {low} and {high} where this changes: {told}{ours}"
+    return f"the {options.pop('along')} between {low} and {high} where this changes: {phrase}{ours}"
 
 
 def _base(theory: Theory, config: Any) -> str:
     """Describe a theory with the values that differ from its defaults."""
     current, default = values(config), values(theory.Config())
-    other = [f"{name} = {_value(x)}" for name, x in current.items() if x != default[name]]
-    return f"{theory.name} with {', '.join(other)}" if other else f"{theory.name} at its defaults"
+    differences = [f"{name} = {_value(x)}" for name, x in current.items() if x != default[name]]
+    return (
+        f"{theory.name} with {', '.join(differences)}"
+        if differences
+        else f"{theory.name} at its defaults"
+    )
 
 
 def _axis(name: str, values: Any) -> str:
@@ -98,7 +102,7 @@ def _value(one: Any) -> str:
     if isinstance(one, float):
         return f"{one:.4g}"
     if isinstance(one, Mapping):
-        text = f"{{{', '.join(f'{name}: {_value(each)}' for name, each in one.items())}}}"
+        text = f"{{{', '.join(f'{name}: {_value(entry)}' for name, entry in one.items())}}}"
     elif type(one) in (list, tuple, set, frozenset):
         text = f"[{', '.join(map(_value, one))}]"
     else:

@@ -19,8 +19,8 @@ def library() -> ctypes.CDLL | None:
     home = Path(spec.origin).parent if spec is not None and spec.origin else Path()
     files = [*home.parent.glob("scipy.libs/*openblas*"), *home.glob(".dylibs/*openblas*")]
     with contextlib.suppress(OSError):
-        if files and hasattr(found := ctypes.CDLL(str(files[0])), "scipy_openblas_set_num_threads"):
-            return found
+        if files and hasattr(blas := ctypes.CDLL(str(files[0])), "scipy_openblas_set_num_threads"):
+            return blas
     return None
 
 

@@ -39,8 +39,8 @@ def _of_groups() -> Iterator[int]:
     except (OSError, ValueError):
         lines = []
     paths = {"": PurePosixPath("/"), "memory": PurePosixPath("/")}
-    for each in lines:
-        _, controllers, path = (*each.split(":", 2), "", "")[:3]
+    for line in lines:
+        _, controllers, path = (*line.split(":", 2), "", "")[:3]
         for kind in controllers.split(","):
             if kind in paths and path.startswith("/"):
                 paths[kind] = PurePosixPath(path)

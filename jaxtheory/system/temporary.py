@@ -19,7 +19,7 @@ _OURS = re.compile(re.escape(PREFIX) + "[0-9a-f]{16}")
 
 
 @contextlib.contextmanager
-def beside(target: Path) -> Iterator[Path]:
+def temporary_sibling(target: Path) -> Iterator[Path]:
     """Yield a temporary path in the folder of `target`, to be renamed to it; removed afterwards."""
     with owned(target.parent) as folder:
         yield folder / target.name
@@ -34,7 +34,7 @@ def owned(parent: Path) -> Iterator[Path]:
         folder.mkdir()
         try:
             lock = _locked(folder, wait=True)
-        except OSError:
+        except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
     try:
@@ -54,8 +54,10 @@ def tidy(parent: Path) -> None:
         with contextlib.suppress(OSError):  # its owner is running
             lock = _locked(folder, wait=False)
             if lock is not None:
-                shutil.rmtree(folder, ignore_errors=True)
-                os.close(lock)
+                try:
+                    shutil.rmtree(folder, ignore_errors=True)
+                finally:
+                    os.close(lock)
 
 
 def _locked(folder: Path, wait: bool) -> int | None:
@@ -67,17 +69,16 @@ def _locked(folder: Path, wait: bool) -> int | None:
         lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | getattr(os, "O_NONBLOCK", 0), 0o666)
     except FileNotFoundError:
         return None
+    ours = False
     try:
         flock(lock, wait)
-        if os.path.samestat(os.fstat(lock), os.stat(folder / _LOCK)):
-            return lock
+        ours = os.path.samestat(os.fstat(lock), os.stat(folder / _LOCK))
     except FileNotFoundError:
         pass
-    except OSError:
-        os.close(lock)
-        raise
-    os.close(lock)
-    return None
+    finally:
+        if not ours:
+            os.close(lock)
+    return lock if ours else None
 
 
 def flock(file: int, wait: bool) -> None:

@@ -71,8 +71,8 @@ def loss(
 
 def law(batch: Batch, problem: Problem, config: Config) -> Float[Array, "B N"]:
     """P(y | x_1..x_T, k) = sum_s q_s^(k) P[y, x_s]."""
-    seen = model.occupancy(problem.law.context, batch, config)
-    return seen @ problem.law.transition.T
+    occupancy = model.occupancy(problem.law.context, batch, config)
+    return occupancy @ problem.law.transition.T
 
 
 def metrics(outputs: Any, maps: answers.Maps, problem: Problem, config: Config) -> dict[str, Any]:
@@ -89,20 +89,20 @@ def metrics(outputs: Any, maps: answers.Maps, problem: Problem, config: Config) 
     T, N = config.length, config.num_states
     logits = answers.at_last(outputs(test), T.n + 1)
     expected, accuracy = answers.against_law(logits, law(test, problem, config), weight, N)
-    found, nan = maps(test), jnp.asarray(jnp.nan)
+    attention_maps, nan = maps(test), jnp.asarray(jnp.nan)
     attention, match = nan, nan
-    if found is not None:
+    if attention_maps is not None:
         support = jnp.pad(problem.law.context.T > 0, ((0, 0), (0, 1)))  # [k, position]
-        attention = answers.on(found, support[test.query], weight, T.n + 1)
+        attention = answers.on(attention_maps, support[test.query], weight, T.n + 1)
         of_query = jax.nn.one_hot(test.query, N.cap, dtype=weight.dtype) * weight[:, None]
-        each = jnp.einsum("lbhs,bk->lhks", jnp.take(found, T.n, axis=3), of_query)
+        means = jnp.einsum("lbhs,bk->lhks", jnp.take(attention_maps, T.n, axis=3), of_query)
         within = indices(T.cap + 1)[None, :] < T.n
         inside, outside = (x[None, None] for x in (support & within, ~support & within))
-        low = jnp.min(jnp.where(inside, each, jnp.inf), axis=3)
-        high = jnp.max(jnp.where(outside, each, -jnp.inf), axis=3)
-        asked = jnp.sum(of_query, axis=0) > 0
+        low = jnp.min(jnp.where(inside, means, jnp.inf), axis=3)
+        high = jnp.max(jnp.where(outside, means, -jnp.inf), axis=3)
+        has_query = jnp.sum(of_query, axis=0) > 0
         right = jnp.sum(
-            ((low > high) & (asked & N.mask())[None, None, :]).astype(weight.dtype), axis=2
+            ((low > high) & (has_query & N.mask())[None, None, :]).astype(weight.dtype), axis=2
         )
         match = jnp.max(right) / jnp.asarray(N.real, weight.dtype)
     return {

@@ -48,19 +48,23 @@ def metrics(outputs: Any, maps: answers.Maps, problem: Problem, config: Data) ->
     loss, accuracy = answers.against_law(logits, test.target, test.weight, config.num_states)
     counted = jnp.log(posterior(problem, config))
     counts_loss, _ = answers.against_law(counted, test.target, test.weight, config.num_states)
-    found, parent = maps(test), jnp.asarray(jnp.nan)
+    attention_maps, parent = maps(test), jnp.asarray(jnp.nan)
     after = laws.after_query(test, problem.parents)
-    if found is not None:
+    if attention_maps is not None:
         has, place = problem.parents > 0, jnp.maximum(problem.parents - 1, 0)
-        each = jnp.take_along_axis(found, place[None, None, None, :, None], axis=4)[..., 0]
-        mean = jnp.einsum("lbht,b,t->lh", each, test.weight, has.astype(each.dtype))
-        parent = jnp.max(mean) / jnp.sum(has.astype(each.dtype))
+        parent_weights = jnp.take_along_axis(
+            attention_maps, place[None, None, None, :, None], axis=4
+        )[..., 0]
+        mean = jnp.einsum(
+            "lbht,b,t->lh", parent_weights, test.weight, has.astype(parent_weights.dtype)
+        )
+        parent = jnp.max(mean) / jnp.sum(has.astype(parent_weights.dtype))
     return {
         "loss": loss,
         "accuracy": accuracy,
         "counts_loss": counts_loss,
         "parent_attention": parent,
-        "children_attention": answers.on(found, after, test.weight, T.n),
+        "children_attention": answers.on(attention_maps, after, test.weight, T.n),
     }
 
 

@@ -35,11 +35,11 @@ def problem(key: Array, config: Data) -> Problem:
     """Draw the theory's training prompts, and 2000 test prompts of each kind."""
     train, tasks = data.raw(key, config)
     for_w, for_fresh, for_choice, for_own = jax.random.split(jax.random.fold_in(key, 3), 4)
-    many = config.replace(num_prompts=TEST_PROMPTS)
+    test_config = config.replace(num_prompts=TEST_PROMPTS)
     fresh = data.on_sphere(for_w, TEST_PROMPTS, config)
-    own = fresh if config.tasks == "fresh" else data.chosen(for_choice, tasks, many)
-    prompts = data.prompts(for_fresh, fresh, many), data.prompts(for_own, own, many)
-    test = (Batch(each, TEST_PROMPTS.weights()) for each in prompts)
+    own = fresh if config.tasks == "fresh" else data.chosen(for_choice, tasks, test_config)
+    prompts = data.prompts(for_fresh, fresh, test_config), data.prompts(for_own, own, test_config)
+    test = (Batch(group, TEST_PROMPTS.weights()) for group in prompts)
     return Problem(Batch(train, config.num_prompts.weights()), *test)
 
 
@@ -49,11 +49,11 @@ def ridge(prompts: Prompts, config: Data) -> Float[Array, " B"]:
     """
     l, d = config.length.n, config.dimension.n
     U, s, Vt = linalg.svd(prompts.x)
-    kept = indices(s.shape[1])[None, :] < jnp.minimum(l, d)
+    valid = indices(s.shape[1])[None, :] < jnp.minimum(l, d)
     rho = jnp.asarray(config.noise_variance, float)
-    inverse = jnp.where(kept, linalg.quotient(s, s**2 + rho), 0)
-    seen = jnp.einsum("bkd,bd->bk", Vt, prompts.query)
-    return jnp.sum(seen * inverse * jnp.einsum("blk,bl->bk", U, prompts.y), axis=1)
+    inverse = jnp.where(valid, linalg.quotient(s, s**2 + rho), 0)
+    projection = jnp.einsum("bkd,bd->bk", Vt, prompts.query)
+    return jnp.sum(projection * inverse * jnp.einsum("blk,bl->bk", U, prompts.y), axis=1)
 
 
 def metrics(outputs: Any, _maps: answers.Maps, problem: Problem, config: Data) -> dict[str, Any]:

@@ -55,17 +55,17 @@ def metrics(outputs: Any, maps: answers.Maps, problem: Problem, config: Config) 
     """
     x, L = problem.heldout, config.length
     weight = Size(len(x)).weights()
-    mean = lambda found: jnp.sum(weight * errors(found, x, problem, config))
-    found, nothing = mean(outputs(Batch(x))), mean(jnp.zeros_like(x))
-    seen, overlap = maps(Batch(x)), jnp.asarray(jnp.nan)
-    if seen is not None:
-        common = jnp.minimum(seen, teacher(x, problem)[None, :, None])
+    mean = lambda prediction: jnp.sum(weight * errors(prediction, x, problem, config))
+    error, baseline = mean(outputs(Batch(x))), mean(jnp.zeros_like(x))
+    attention_maps, overlap = maps(Batch(x)), jnp.asarray(jnp.nan)
+    if attention_maps is not None:
+        common = jnp.minimum(attention_maps, teacher(x, problem)[None, :, None])
         valid = (L.mask()[:, None] & L.mask()[None, :])[None, None, None]
-        each = jnp.sum(jnp.where(valid, common, 0), axis=(3, 4)) / jnp.asarray(L.real, float)
-        overlap = jnp.max(jnp.einsum("lbh,b->lh", each, weight))
+        overlaps = jnp.sum(jnp.where(valid, common, 0), axis=(3, 4)) / jnp.asarray(L.real, float)
+        overlap = jnp.max(jnp.einsum("lbh,b->lh", overlaps, weight))
     return {
-        "loss": found,
-        "relative_error": found / nothing,
+        "loss": error,
+        "relative_error": error / baseline,
         "attention_overlap": overlap,
     }
 

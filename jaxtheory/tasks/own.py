@@ -102,8 +102,8 @@ def given(
     )
     vocabulary = _count(arrays, "inputs") if tokens else None
     classes = _count(arrays, "targets") if kind == "classification" else None
-    train = _whole(arrays["inputs"], arrays["targets"])
-    test = train if test_inputs is None else _whole(arrays["test_inputs"], arrays["test_targets"])
+    train = _batch(arrays["inputs"], arrays["targets"])
+    test = train if test_inputs is None else _batch(arrays["test_inputs"], arrays["test_targets"])
     n = sizes["n"]
 
     def sample(key: Array, problem: Problem, config: Config) -> Batch:
@@ -122,10 +122,10 @@ def given(
 
     def metrics(outputs: Any, _maps: Any, problem: Problem, _config: Config) -> dict[str, Any]:
         """Return loss and, for a classification, accuracy on the test sequences."""
-        found, test = outputs(problem.test), problem.test
-        measured = {"loss": _loss(found, test, classes)}
+        predictions, test = outputs(problem.test), problem.test
+        measured = {"loss": _loss(predictions, test, classes)}
         if classes is not None:
-            shown = found if test.targets.ndim == 2 else found[:, -1:]
+            shown = predictions if test.targets.ndim == 2 else predictions[:, -1:]
             right = jnp.argmax(shown, axis=2).astype(jnp.int32) == test.targets.reshape(
                 len(test.targets), -1
             )
@@ -149,14 +149,14 @@ def given(
 
 def _count(arrays: dict[str, Any], name: str) -> int:
     """The largest integer plus one of an array and its test array, at least 2."""
-    both = [np.asarray(x) for x in (arrays[name], arrays[f"test_{name}"]) if x is not None]
-    least = min(int(x.min()) for x in both)
+    pair = [np.asarray(x) for x in (arrays[name], arrays[f"test_{name}"]) if x is not None]
+    least = min(int(x.min()) for x in pair)
     if least < 0:
         raise InputError(f"{name} holds {least}, expected integers from 0 on")
-    return max(2, 1 + max(int(x.max()) for x in both))
+    return max(2, 1 + max(int(x.max()) for x in pair))
 
 
-def _whole(inputs: Array, targets: Array) -> Batch:
+def _batch(inputs: Array, targets: Array) -> Batch:
     """All sequences with equal weights."""
     return Batch(inputs, targets, Size(len(targets)).weights())
 
@@ -166,8 +166,8 @@ def _loss(outputs: Float[Array, "B L n"], batch: Batch, classes: int | None) -> 
     shown = outputs if batch.targets.ndim == 2 else outputs[:, -1:]
     targets = batch.targets.reshape(len(batch.targets), -1)
     if classes is None:
-        each = (shown[:, :, 0] - targets) ** 2 / 2
+        losses = (shown[:, :, 0] - targets) ** 2 / 2
     else:
         law = jax.nn.log_softmax(shown, axis=2)
-        each = -jnp.take_along_axis(law, targets[:, :, None], axis=2)[:, :, 0]
-    return jnp.sum(batch.weight * jnp.mean(each, axis=1))
+        losses = -jnp.take_along_axis(law, targets[:, :, None], axis=2)[:, :, 0]
+    return jnp.sum(batch.weight * jnp.mean(losses, axis=1))

@@ -60,7 +60,7 @@ def metrics(outputs: Any, maps: answers.Maps, problem: Problem, config: Config) 
     separated_agreement the share of equal signs there
     """
     test, delta = problem.test, config.separation
-    found: dict[str, Any] = {}
+    measures: dict[str, Any] = {}
     shifted = {
         "test": test,
         "shift": data.flipped(problem.shift, delta, config),
@@ -69,14 +69,14 @@ def metrics(outputs: Any, maps: answers.Maps, problem: Problem, config: Config) 
     for name, prompts in shifted.items():
         f, target = answer(outputs(prompts), config), model.picked(prompts.y.T, prompts)
         same = (jnp.sign(f) == jnp.sign(target)).astype(f.dtype)
-        found[f"{name}_error"] = jnp.sum(prompts.weight * (f - target) ** 2)
-        found[f"{name}_agreement"] = jnp.sum(prompts.weight * same)
+        measures[f"{name}_error"] = jnp.sum(prompts.weight * (f - target) ** 2)
+        measures[f"{name}_agreement"] = jnp.sum(prompts.weight * same)
     nearest = jnp.pad(model.at_nearest(test).T, ((0, 0), (0, 1)))
     return {
-        "loss": found.pop("test_error") / 2,
-        "accuracy": found.pop("test_agreement"),
+        "loss": measures.pop("test_error") / 2,
+        "accuracy": measures.pop("test_agreement"),
         "nearest_attention": answers.on(maps(test), nearest, test.weight, config.context.n + 1),
-        **found,
+        **measures,
     }
 
 

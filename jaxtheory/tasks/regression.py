@@ -36,8 +36,8 @@ class Problem(NamedTuple):
 def problem(key: Array, config: Data) -> Problem:
     """Draw the theory's training prompts, its test prompts and the fixed task."""
     train, test, task = data.raw(key, config)
-    seen, held = config.num_prompts.weights(), config.num_test.weights()
-    return Problem(Batch(train, seen), Batch(test, held), task)
+    train_weights, test_weights = config.num_prompts.weights(), config.num_test.weights()
+    return Problem(Batch(train, train_weights), Batch(test, test_weights), task)
 
 
 def sample(_key: Array, problem: Any, _config: Any) -> Batch:
@@ -75,11 +75,11 @@ def least_squares(prompts: Prompts, config: Data) -> tuple[Float[Array, " B"], F
     """
     N, D = config.length.n, config.dimension.n
     U, s, Vt = linalg.svd(prompts.x)
-    kept = indices(s.shape[1])[None, :] < jnp.minimum(N, D)
-    seen = jnp.where(kept, jnp.einsum("bkd,bd->bk", Vt, prompts.query), 0)
+    valid = indices(s.shape[1])[None, :] < jnp.minimum(N, D)
+    projection = jnp.where(valid, jnp.einsum("bkd,bd->bk", Vt, prompts.query), 0)
     w = linalg.quotient(jnp.einsum("bnk,bn->bk", U, prompts.y), s)
-    rest = jnp.sum(prompts.query**2, axis=1) - jnp.sum(seen**2, axis=1)
-    return jnp.sum(seen * w, axis=1), jnp.where(N < D, jnp.maximum(rest, 0), 0)
+    residual = jnp.sum(prompts.query**2, axis=1) - jnp.sum(projection**2, axis=1)
+    return jnp.sum(projection * w, axis=1), jnp.where(N < D, jnp.maximum(residual, 0), 0)
 
 
 def layer(problem: Problem, config: Data) -> Float[Array, " B"]:
@@ -125,8 +125,8 @@ def optimal(problem: Problem, config: Data) -> dict[str, Float[Array, ""]]:
     that span: 0 for N >= D. It is 0 where the labels are those of the fixed task, too.
     """
     test = problem.test
-    _, rest = least_squares(test.prompts, config)
-    least = jnp.sum(test.weight * jnp.where(test.prompts.fixed, 0, rest))
+    _, residual = least_squares(test.prompts, config)
+    least = jnp.sum(test.weight * jnp.where(test.prompts.fixed, 0, residual))
     return {
         "loss": least,
         "relative_error": least / jnp.sum(test.weight * test.prompts.label**2),

@@ -44,14 +44,13 @@ def metrics(outputs: Any, maps: answers.Maps, problem: Problem, config: Config) 
     logits = answers.at_last(outputs(test), N.n)
     law = data.label_law(test, config)
     expected, accuracy = answers.against_law(logits, law, test.weight, config.num_states)
-    found, nan = maps(test), jnp.asarray(jnp.nan)
+    attention_maps, nan = maps(test), jnp.asarray(jnp.nan)
     attention, selected = nan, nan
-    if found is not None:
+    if attention_maps is not None:
         parent = jnp.broadcast_to(indices(N.cap)[None, :] == N.n - 2, test.s.shape)
-        attention = answers.on(found, parent, test.weight, N.n)
-        each = answers.of_answer(found, test.weight, N.n)
-        each = jnp.where(N.mask()[None, None, :], each, -jnp.inf)
-        selected = jnp.any(jnp.argmax(each, axis=2) == N.n - 2).astype(attention.dtype)
+        attention = answers.on(attention_maps, parent, test.weight, N.n)
+        means = answers.of_answer(attention_maps, test.weight, N.n)
+        selected = jnp.any(jnp.argmax(means, axis=2) == N.n - 2).astype(attention.dtype)
     return {
         "loss": expected,
         "accuracy": accuracy,

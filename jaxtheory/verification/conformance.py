@@ -68,8 +68,8 @@ class Material:
     def draw(self, i: int) -> Any:
         """Draw POINTS times for an example, in float64, and return stacked NumPy arrays."""
         with numerics("float64"):
-            several = jax.jit(jax.vmap(lambda key: self.draw_one(self.config(i), key)))
-            return jax.device_get(several(jax.random.split(run_key(11, 0), POINTS)))
+            draw_points = jax.jit(jax.vmap(lambda key: self.draw_one(self.config(i), key)))
+            return jax.device_get(draw_points(jax.random.split(run_key(11, 0), POINTS)))
 
     def first(self, i: int, dtype: Any = np.float64) -> Any:
         """Return the first of the draws, with real entries in a dtype."""
@@ -168,8 +168,8 @@ def gradient_in_float32(tools: Material, tolerance: float, i: int) -> None:
     """Assert that the closed gradient is autodiff's in float32, up to rounding."""
     tools.drawn(i)  # in float64, before the dtype changes
     with numerics("float32"):
-        both = jax.jit(_closed_and_autodiff(tools.theory, tools.config(i, np.float32)))
-        got, want = jax.device_get(both(*tools.first(i, np.float32)))
+        differentiate = jax.jit(_closed_and_autodiff(tools.theory, tools.config(i, np.float32)))
+        got, want = jax.device_get(differentiate(*tools.first(i, np.float32)))
     types = {x.dtype for x in jax.tree.leaves(got)}
     _expect(types == {np.dtype(np.float32)}, f"the gradient has {types}, expected float32 alone")
     error = distance(got, want)
@@ -189,16 +189,16 @@ def loss_composes(tools: Material, i: int) -> None:
         problem, batch, params = tools.first(i)
         loss = jax.jit(lambda params, config: theory.loss(params, batch, problem, config))
         scaled = jax.tree.map(lambda x: jnp.stack([x, 0.5 * x]), params)
-        several = jax.vmap(loss, in_axes=(0, None))(scaled, config)
-        alone = [loss(jax.tree.map(lambda x, k=k: x[k], scaled), config) for k in range(2)]
-        _agree(several, alone, 1e-12, "vmap over parameters differs from a loop")
+        vmap_losses = jax.vmap(loss, in_axes=(0, None))(scaled, config)
+        loop_losses = [loss(jax.tree.map(lambda x, k=k: x[k], scaled), config) for k in range(2)]
+        _agree(vmap_losses, loop_losses, 1e-12, "vmap over parameters differs from a loop")
 
         table = fields(type(config))
         real = [n for n, f in table.items() if f.kind == "traced" and not f.integer]
         stacked = config.replace(**{n: np.stack([getattr(config, n)] * 2) for n in real})
         axes = jax.tree.map(lambda x: 0 if np.ndim(x) else None, stacked)
         fanned = jax.vmap(loss, in_axes=(None, axes))(params, stacked)
-        _agree(fanned, [alone[0]] * 2, 1e-12, "vmap over fields differs from a loop")
+        _agree(fanned, [loop_losses[0]] * 2, 1e-12, "vmap over fields differs from a loop")
 
         direction = jax.tree.map(jnp.cos, params)
         _, slope = jax.jvp(lambda p: loss(p, config), (params,), (direction,))
@@ -236,15 +236,15 @@ def draws_are_the_same(theory: Theory, derived: Collection[str] | None, i: int) 
         if derived is not None and name.rpartition(".")[2] not in derived:
             same = np.array_equal(got[inside], want)
             _expect(same, f"{name} differs in its last bits under padding and is not in `derived`")
-        rest = np.array(got)
-        rest[inside] = 0
-        _expect(not rest.any(), f"{name} is not zero beyond the sizes")
+        margin = np.array(got)
+        margin[inside] = 0
+        _expect(not margin.any(), f"{name} is not zero beyond the sizes")
 
 
 def padding_changes_nothing(theory: Theory, i: int) -> None:
     """Assert that no slot depends on the capacities of the sizes."""
-    few = theory._replace(algorithms={name: theory.algorithms[name] for name in trained(theory)})
-    rows = [row for row in padding.compare_padded(few, theory.examples[i]) if row.error > 1]
+    subset = theory._replace(algorithms={name: theory.algorithms[name] for name in trained(theory)})
+    rows = [row for row in padding.compare_padded(subset, theory.examples[i]) if row.error > 1]
     _expect(not rows, rows)
 
 
@@ -322,8 +322,8 @@ def names_are_free(theory: Theory) -> None:
 
     `data.sel(method="wanda")`, for instance, would set an option of `sel` and select nothing.
     """
-    taken = names_of(theory) & TAKEN
-    _expect(not taken, f"{taken} are options or attributes of xarray; choose other names")
+    clashes = names_of(theory) & TAKEN
+    _expect(not clashes, f"{clashes} are options or attributes of xarray; choose other names")
 
 
 def keep_one_metric(theory: Theory) -> Theory:
@@ -358,12 +358,12 @@ def vmapped_run_is_alone(theory: Theory, algorithm: str, i: int) -> None:
     The sweep has two values of real fields, two seeds and two numbers of steps. It varies four
     fields and has all metrics for the first example and algorithm, else two fields and one metric.
     """
-    config, whole = theory.examples[i], i == 0 and algorithm == next(iter(theory.algorithms))
-    if not whole:
+    config, is_first = theory.examples[i], i == 0 and algorithm == next(iter(theory.algorithms))
+    if not is_first:
         theory = keep_one_metric(theory)
     table = {n: f for n, f in fields(type(config)).items() if f.kind in ("traced", "evaluation")}
     vary = {n: [v, w] for n, f in table.items() if (w := _second_value(f, v := getattr(config, n)))}
-    axes = dict(list(vary.items())[-4 if whole else -2 :])
+    axes = dict(list(vary.items())[-4 if is_first else -2 :])
     options: Any = {"record": 2, "algorithm": algorithm, "dtype": "float64"}
     data = sweep(
         theory,
@@ -393,7 +393,7 @@ def notices(theory: Theory, module: ModuleType, name: str, wrong: Callable) -> N
     """Assert that some check fails if a function of a module, and its slots, are replaced."""
     right = getattr(module, name)
     slots: dict[str, Any] = {s: wrong for s in Theory._fields if getattr(theory, s) is right}
-    anew = {n: Algorithm(*each) for n, each in theory.algorithms.items()}  # they call the wrong one
+    anew = {n: Algorithm(*a) for n, a in theory.algorithms.items()}  # they call the wrong one
     changed = Theory(**theory._asdict() | slots | {"algorithms": anew})
     with mock.patch.object(module, name, wrong):
         passed = verify(changed, seeds=2).passed

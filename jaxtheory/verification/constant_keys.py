@@ -33,17 +33,17 @@ class ConstantDraw(NamedTuple):
 
 def find_constant_draws(theory: Theory) -> list[ConstantDraw]:
     """List the slots that train and draw numbers that do not depend on the key of the run."""
-    found = [*_seeded(theory)]
+    draws = [*_seeded(theory)]
     for example in theory.examples:
         with numerics("float64") as dtype:
-            found += _drawn(theory, canonical(example, dtype))
-    return list(dict.fromkeys(found))
+            draws += _drawn(theory, canonical(example, dtype))
+    return list(dict.fromkeys(draws))
 
 
 def _drawn(theory: Theory, config: Config) -> Iterator[ConstantDraw]:
     """Yield the draws from constant keys in the programs of an example."""
-    key = constant_draws.given(run_key(0, 0), OF_RUN)
-    step, at = (constant_draws.given(x, CONSTANT) for x in (np.int32(0), config))
+    key = constant_draws.attach_origins(run_key(0, 0), OF_RUN)
+    step, at = (constant_draws.attach_origins(x, CONSTANT) for x in (np.int32(0), config))
     news: list[ConstantDraw] = []
 
     def follow(slot: str, function: Callable, *args: Followed) -> Followed:

@@ -32,8 +32,8 @@ def slopes(loss: Callable, params: Any) -> tuple[jax.Array, Any, jax.Array]:
         return value, slope, _slope_gap(loss, point, slope)
 
     dtype = jnp.result_type(float)
-    values, each, gaps = jax.lax.map(at, jnp.array([0, _SCALE], dtype))
-    first = jax.tree.map(lambda x: x[0], (values, each))
+    values, gradients, gaps = jax.lax.map(at, jnp.array([0, _SCALE], dtype))
+    first = jax.tree.map(lambda x: x[0], (values, gradients))
     return *first, jnp.maximum(gaps[0], jnp.nan_to_num(gaps[1]))
 
 
@@ -65,12 +65,12 @@ def odd_entry(value: Callable, params: Any, place: int, slope: np.ndarray) -> in
     move = np.random.default_rng(0).standard_normal(slope.size)
 
     def is_odd(entries: np.ndarray) -> bool:
-        along = np.zeros(slope.size)
-        along[entries] = move[entries]
-        parts = slope.ravel() * along
+        direction = np.zeros(slope.size)
+        direction[entries] = move[entries]
+        parts = slope.ravel() * direction
 
         def at(step: float) -> float:
-            moved = leaves[place] + step * along.reshape(slope.shape)
+            moved = leaves[place] + step * direction.reshape(slope.shape)
             return float(
                 value(jax.tree.unflatten(tree, [*leaves[:place], moved, *leaves[place + 1 :]]))
             )
@@ -82,10 +82,10 @@ def odd_entry(value: Callable, params: Any, place: int, slope: np.ndarray) -> in
                 return False
         return True
 
-    left = np.arange(slope.size)
-    while left.size and is_odd(left):
-        if left.size == 1:
-            return int(left[0])
-        half = left[: left.size // 2]
-        left = half if is_odd(half) else left[left.size // 2 :]
+    candidates = np.arange(slope.size)
+    while candidates.size and is_odd(candidates):
+        if candidates.size == 1:
+            return int(candidates[0])
+        half = candidates[: candidates.size // 2]
+        candidates = half if is_odd(half) else candidates[candidates.size // 2 :]
     return None

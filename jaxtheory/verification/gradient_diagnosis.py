@@ -29,8 +29,8 @@ def _scale_of(right: np.ndarray) -> np.ndarray:
 
 def _equal(yours: np.ndarray, right: np.ndarray, scale: np.ndarray) -> bool:
     """True if two arrays agree up to _CLOSE times the scale wherever neither is NaN."""
-    both = ~(np.isnan(yours) | np.isnan(right))
-    return bool(np.all((np.abs(yours - right) <= _CLOSE * scale)[both]))
+    mask = ~(np.isnan(yours) | np.isnan(right))
+    return bool(np.all((np.abs(yours - right) <= _CLOSE * scale)[mask]))
 
 
 def _ratio(yours: np.ndarray, right: np.ndarray) -> float | None:
@@ -70,10 +70,10 @@ def _mistakes(right: np.ndarray, constant: np.ndarray) -> dict[str, np.ndarray]:
             f"{part} is missing": constant,
             f"{part} has the wrong sign": 2 * constant - right,
         }
-    for one, other in combinations(range(1, right.ndim), 2):
-        if right.shape[one] == right.shape[other] > 1:
-            axes = "" if right.ndim == 3 else f" (axes {one - 1} and {other - 1})"
-            gradients[f"transposed{axes}"] = np.swapaxes(right, one, other)
+    for first, second in combinations(range(1, right.ndim), 2):
+        if right.shape[first] == right.shape[second] > 1:
+            axes = "" if right.ndim == 3 else f" (axes {first - 1} and {second - 1})"
+            gradients[f"transposed{axes}"] = np.swapaxes(right, first, second)
     for axis in range(1, right.ndim):
         if right.shape[axis] > 1:
             for shift in (1, -1):

@@ -1,5 +1,6 @@
 """Comparison of a gradient derived by hand with autodiff and finite differences."""
 
+import html
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -92,6 +93,12 @@ class Comparison(NamedTuple):
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
         return "\n".join([self.verdict, *lines])
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
 
 
 class PointGradients(NamedTuple):
@@ -322,8 +329,8 @@ def _differences(
             wrong = int(np.sum(gap > tolerance * scale))
             first = np.argsort(-gap, axis=None, kind="stable")[: max(1, min(wrong, _EXAMINED))]
             odd = None if wrong else odd_entry(value, point.params, place, right)
-            others = [*random.integers(np.size(right), size=2), *([] if odd is None else [odd])]
-            for flat in dict.fromkeys([*first, *others]):
+            extras = [*random.integers(np.size(right), size=2), *([] if odd is None else [odd])]
+            for flat in dict.fromkeys([*first, *extras]):
                 index = tuple(int(i) for i in np.unravel_index(flat, np.shape(right)))
                 y, a, absolute = (float(x[index]) for x in (yours, right, gap))
                 slope, low, high = _finite_difference(value, point.params, place, index)
@@ -392,10 +399,10 @@ def _conclude(
     kinks = {(d.leaf, d.place, d.point) for d in differences if d.kink}
     at_kinks = f"; {len(kinks)} entries at kinks of the loss" if kinks else ""
     if not wrong:
-        other = _odd_derivative(differences)
+        oddity = _odd_derivative(differences)
         error = max((d.relative for d in differences if not d.kink), default=0.0)
         words = f"agrees with autodiff at {len(points)} points, to {error:.1e}{at_kinks}"
-        return Comparison(not other, other or words, ordered[:rows])
+        return Comparison(not oddity, oddity or words, ordered[:rows])
     leaves = list(dict.fromkeys(d.leaf for d in wrong))
     reasons = {leaf: _reason(leaf, points, kinks, lengths) for leaf in leaves}
     agreeing = [name for name, _ in _named(points[0].params) if name not in leaves]
@@ -404,9 +411,9 @@ def _conclude(
     for why in dict.fromkeys(reasons.values()):
         where = " and ".join(leaf for leaf in leaves if reasons[leaf] == why)
         parts.append(f"{why or 'no single simple mistake explains it'}, in all of {where}")
-    rest = f"; right in {', '.join(agreeing)}" if agreeing else ""
+    agreement = f"; right in {', '.join(agreeing)}" if agreeing else ""
     verdict = f"{worst.entry}: yours {worst.yours:.6g}, autodiff {worst.autodiff:.6g}: "
-    return Comparison(False, verdict + "; ".join(parts) + rest + at_kinks, ordered[:rows])
+    return Comparison(False, verdict + "; ".join(parts) + agreement + at_kinks, ordered[:rows])
 
 
 def _reason(

@@ -45,14 +45,16 @@ def _evaluated(closed: ClosedJaxpr, arguments: Sequence[TrackedArray]) -> list[T
         if name in _INLINE:
             results = _evaluated(eqn.params[_INLINE[name]], values)
         else:
-            alone = program.replace(
+            single = program.replace(
                 eqns=[eqn],
                 constvars=[],
                 invars=[x for x in eqn.invars if not isinstance(x, Literal)],
                 outvars=eqn.outvars,
             )
-            inputs = [v.array for x, v in zip(eqn.invars, values, strict=True) if x in alone.invars]
-            arrays = jaxpr_as_fun(ClosedJaxpr(alone, []))(*inputs)
+            inputs = [
+                v.array for x, v in zip(eqn.invars, values, strict=True) if x in single.invars
+            ]
+            arrays = jaxpr_as_fun(ClosedJaxpr(single, []))(*inputs)
             if name == "reduce_sum" and values[0].exponential:
                 arrays = jax.tree.map(jax.lax.stop_gradient, arrays)
             results = [TrackedArray(array, exponential) for array in arrays]

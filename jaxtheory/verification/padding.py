@@ -93,7 +93,7 @@ def compare_padded(theory: Theory, example: Config) -> list[PaddedSlot]:
             return rows
         named = []
         sizes = [n for n, f in fields(type(example)).items() if f.kind == "size"]
-        alone = {
+        rows_by_size = {
             n: {
                 row.slot: row
                 for row in _differences(_run(theory, canonical(widened(example, [n]), dtype)), want)
@@ -101,7 +101,7 @@ def compare_padded(theory: Theory, example: Config) -> list[PaddedSlot]:
             for n in sizes
         }
         for row in rows:
-            causes = [n for n in sizes if alone[n][row.slot].error > 1]
+            causes = [n for n in sizes if rows_by_size[n][row.slot].error > 1]
             words = (
                 f" depends on the padding of {', '.join(causes)}"
                 if causes

@@ -136,8 +136,8 @@ def _unlike(theory: Theory, example: Config) -> list[str]:
 
         def twice(slot: str, function: Callable, *args: Any) -> Any:
             name = f"{theory.name}.{slot}"
-            (one, shape), (other, _) = (tried(name, traced, function, args) for _ in range(2))
-            if one != other:
+            (trace, shape), (repeat, _) = (tried(name, traced, function, args) for _ in range(2))
+            if trace != repeat:
                 unlike.append(slot)
             return shape
 

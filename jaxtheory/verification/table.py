@@ -4,6 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from jaxtheory.core.faces import as_html, as_text
+
 
 class CheckRow(NamedTuple):
     """The result of a check on one example.
@@ -86,6 +88,23 @@ class Table(NamedTuple):
     checks: list[CheckRow]
     assumptions: list[AssumptionRow]
     note: str = ""
+
+    def _face(self) -> tuple[str, dict[str, str]]:
+        failed = [row for row in self.checks if not row.passed]
+        loose = [row for row in self.assumptions if not row.holds]
+        return f"{len(self.checks) - len(failed)} of {len(self.checks)} checks passed", {
+            **{f"failed, example {row.example}": f"{row.check}: {row.remark}" for row in failed},
+            "assumptions": f"{len(self.assumptions) - len(loose)} of {len(self.assumptions)} hold"
+            if self.assumptions
+            else "",
+            "note": self.note,
+        }
+
+    def __repr__(self) -> str:
+        return as_text(self)
+
+    def _repr_html_(self) -> str:
+        return as_html(self)
 
     @property
     def passed(self) -> bool:

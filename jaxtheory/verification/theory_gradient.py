@@ -55,7 +55,7 @@ def compare_slot(theory: Theory, varied: Config) -> SlotGradient:
     slower and explains the difference, runs only where they differ.
     """
 
-    def both(key: jax.Array, config: Config) -> tuple[tuple, Any, Any, Any, Any]:
+    def differentiate(key: jax.Array, config: Config) -> tuple[tuple, Any, Any, Any, Any]:
         problem, batch, params = draw_setting(theory, key, config)
         at = (params, batch, problem, config)
         require_gradient(theory.loss, theory.gradient, params, at[1:])
@@ -67,19 +67,19 @@ def compare_slot(theory: Theory, varied: Config) -> SlotGradient:
     with numerics("float64"):
         data = np.random.default_rng(0).integers(2**32, size=(n, 4), dtype=np.uint32)
         keys = jax.random.wrap_key_data(jnp.asarray(data), impl="rbg")
-        several = jax.jit(
-            jax.vmap(both, in_axes=(0, 0 if leaves else None)),
+        differentiate_all = jax.jit(
+            jax.vmap(differentiate, in_axes=(0, 0 if leaves else None)),
             compiler_options=compiler_options(level=0),
         )
         try:
-            at, gaps, *gradients = several(keys, varied)
+            at, gaps, *gradients = differentiate_all(keys, varied)
             distances = _distances(*jax.device_get(gradients))
             errors = np.where(distances <= TOLERANCE, np.maximum(distances, gaps), distances)
             worst = int(np.argmax(errors))
             if errors[worst] <= TOLERANCE:
                 return SlotGradient(float(errors[worst]), True)
-            there = jax.tree.map(lambda x: x[worst], at)
-            why = compare_gradients(theory.loss, theory.gradient, *there, tolerance=TOLERANCE)
+            setting = jax.tree.map(lambda x: x[worst], at)
+            why = compare_gradients(theory.loss, theory.gradient, *setting, tolerance=TOLERANCE)
         except InputError as error:
             return SlotGradient(np.inf, False, str(error))
     if why.agrees:  # it also compares other points and finite differences, and finds kinks

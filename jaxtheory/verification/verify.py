@@ -307,7 +307,7 @@ def _run_check(check: Check, index: int, varied: Config) -> CheckRow | None:
             return None
         _require_pair(check, traced.out_info)
         program = traced.lower().compile(compiler_options(level=0))
-        runs = jax.device_get([program(*each) for each in at])
+        runs = jax.device_get([program(*arguments) for arguments in at])
     parts = jax.tree.map(lambda *each: np.stack(each), *runs)
     error, tolerance, passed = _judge(check, *parts)
     return CheckRow(

@@ -31,7 +31,7 @@ PANELS = {
 ERROR = "relative error, calibration"
 
 
-def of(values: xr.DataArray, *pruners: str) -> xr.DataArray:
+def select(values: xr.DataArray, *pruners: str) -> xr.DataArray:
     """The entries of one pruner, or the least of several."""
     return values.sel(pruner=list(pruners)).min("pruner")
 
@@ -48,13 +48,13 @@ def after(dataset: xr.Dataset, name: str = PLAIN) -> xr.DataArray:
 
 def best(dataset: xr.Dataset) -> xr.DataArray:
     """The gradient mask's calibration error at the best lambda."""
-    return of(after(dataset), "gradient").min("regularization")
+    return select(after(dataset), "gradient").min("regularization")
 
 
 def tuned(dataset: xr.Dataset, name: str) -> xr.DataArray:
     """Final errors at the lambda whose mask has the least plain calibration error."""
     return after(dataset, name).isel(
-        regularization=of(after(dataset), "gradient").fillna(np.inf).argmin("regularization")
+        regularization=select(after(dataset), "gradient").fillna(np.inf).argmin("regularization")
     )
 
 
@@ -63,12 +63,12 @@ def lead(dataset: xr.Dataset, name: str, *rivals: str) -> xr.DataArray:
     where the mask is better.
     """
     errors = tuned(dataset, name)
-    return of(errors, "gradient") - of(errors, *(rivals or BASELINES))
+    return select(errors, "gradient") - select(errors, *(rivals or BASELINES))
 
 
-def apart(errors: xr.DataArray) -> xr.DataArray:
+def rival_gap(errors: xr.DataArray) -> xr.DataArray:
     """Wanda's error minus SparseGPT's, over the larger of the two."""
-    wanda, sparsegpt = (of(errors, name) for name in RIVALS)
+    wanda, sparsegpt = (select(errors, name) for name in RIVALS)
     return (wanda - sparsegpt) / np.maximum(wanda, sparsegpt)
 
 
@@ -78,7 +78,7 @@ def lines(
     """Errors against x, a line for each pruner in its own color."""
     for color, (pruner, label) in enumerate(NAMES.items()):
         if pruner in pruners:
-            plot.series(ax, of(errors, pruner), x, label, color=color, **style)
+            plot.series(ax, select(errors, pruner), x, label, color=color, **style)
 
 
 def finish(

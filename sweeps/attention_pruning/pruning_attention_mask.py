@@ -7,7 +7,7 @@ from jaxtheory.claims import at_most, interpretation
 from jaxtheory.theories.attention_pruning import P3
 
 from . import AXES, PAPER, QUICK, THEORY, after_steps, with_legend
-from ._errors import HELDOUT, NAMES, PLAIN, RIVALS, finish, half, lines, of, tuned
+from ._errors import HELDOUT, NAMES, PLAIN, RIVALS, finish, half, lines, select, tuned
 
 OTHERS = ["full", "block"]
 
@@ -15,7 +15,7 @@ OTHERS = ["full", "block"]
 def share_of_best(dataset: xr.Dataset) -> xr.DataArray:
     """The gradient mask's error over the better of Wanda's and SparseGPT's, at rho = 1/2."""
     errors = tuned(half(dataset), PLAIN)
-    return of(errors, "gradient") / of(errors, *RIVALS)
+    return select(errors, "gradient") / select(errors, *RIVALS)
 
 
 def draw(dataset: xr.Dataset) -> plot.Drawing:

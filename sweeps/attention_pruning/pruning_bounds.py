@@ -33,15 +33,15 @@ def draw(dataset: xr.Dataset) -> plot.Drawing:
         2,
         title="Theorem 4.1 and its lemmas hold (from a uniform $M_0$, n = 8, d = 16)",
     )
-    left, right = axes[0]
+    descent, tightness = axes[0]
     places = -np.arange(dataset.sizes["bound"])
     for color, tau in enumerate(dataset.logit_scale.values):
         chosen = dataset.sel(logit_scale=tau, step=slice(1, None))
         loss, bound = chosen.attention_loss, chosen.predicted_attention_loss_descent
-        plot.series(left, loss, "step", f"τ = {tau:g}", color=color, markers=False)
-        plot.theory(left, chosen.step, bound.mean("seed"), "", color=color, says="the bounds")
+        plot.series(descent, loss, "step", f"τ = {tau:g}", color=color, markers=False)
+        plot.theory(descent, chosen.step, bound.mean("seed"), "", color=color, says="the bounds")
         ratios = chosen.bound_ratio.where(chosen.bound_ratio > 0).transpose("bound", "seed")
-        right.plot(
+        tightness.plot(
             ratios,
             np.broadcast_to(places[:, None] + 0.2 * (1 - color), ratios.shape),
             plot.MARKERS[color],
@@ -50,7 +50,7 @@ def draw(dataset: xr.Dataset) -> plot.Drawing:
             alpha=0.6,
         )
     plot.finish(
-        left,
+        descent,
         "step t",
         "$L_{attn}$",
         "descent",
@@ -58,11 +58,11 @@ def draw(dataset: xr.Dataset) -> plot.Drawing:
         xscale="log",
         yscale="log",
     )
-    plot.ticks(right.yaxis, places, [str(b).replace("_", " ") for b in dataset.bound.values])
+    plot.ticks(tightness.yaxis, places, [str(b).replace("_", " ") for b in dataset.bound.values])
     ends = np.array([places[-1] - 0.5, 0.5])
-    plot.theory(right, np.ones(2), ends, "", says="the bounds")
-    plot.finish(right, "measured / bound", "", "after training, a mark per run", xscale="log")
-    return with_legend(figure, left)
+    plot.theory(tightness, np.ones(2), ends, "", says="the bounds")
+    plot.finish(tightness, "measured / bound", "", "after training, a mark per run", xscale="log")
+    return with_legend(figure, descent)
 
 
 FIGURE = Figure(

@@ -10,7 +10,7 @@ from jaxtheory.claims import at_least, at_most, derived, interpretation, printed
 from jaxtheory.theories.attention_pruning import P3, PRESETS
 
 from . import AXES, PAPER, QUICK, THEORY, after_steps, with_legend
-from ._errors import PLAIN, RIVALS, finish, half, lines, of
+from ._errors import PLAIN, RIVALS, finish, half, lines, select
 
 SOURCE = f"{PAPER}, figure 2(a)"
 LIMIT = "predicted_relative_error_large_lambda"
@@ -29,7 +29,7 @@ def final(dataset: xr.Dataset, name: str = PLAIN) -> xr.DataArray:
 
 def fitted(dataset: xr.Dataset) -> xr.DataArray:
     """Final errors of the gradient mask."""
-    return of(final(dataset), "gradient")
+    return select(final(dataset), "gradient")
 
 
 def choice(dataset: xr.Dataset) -> xr.DataArray:
@@ -126,7 +126,7 @@ FIGURE = Figure(
             statement="“our Algorithm 1 outperforms Wanda and SparseGPT with a large margin”, read as: at the best lambda of figure 2(a) and on its calibration data the error is at most 0.6 of that of the better of the two.",
             why="It is the headline of the source; the baselines have no parameter that is tuned on these data.",
             measure=lambda d: (
-                fitted(d).min("regularization") / of(final(d), *RIVALS).isel(regularization=0)
+                fitted(d).min("regularization") / select(final(d), *RIVALS).isel(regularization=0)
             ),
             bound=at_most(0.6),
         ),

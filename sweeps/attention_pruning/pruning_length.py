@@ -7,7 +7,7 @@ from jaxtheory.claims import at_least, at_most, between, derived, interpretation
 from jaxtheory.theories.attention_pruning import P3
 
 from . import AXES, PAPER, QUICK, THEORY, after_steps, with_legend
-from ._errors import RIVALS, after, apart, finish, half, lines, of
+from ._errors import RIVALS, after, finish, half, lines, rival_gap, select
 
 SOURCE = f"{PAPER}, figure 2(b)"
 
@@ -22,13 +22,13 @@ def errors(dataset: xr.Dataset) -> xr.DataArray:
 
 def growth(dataset: xr.Dataset) -> xr.DataArray:
     """Rise of the error of each method from the shortest to the longest sequences."""
-    each = errors(dataset).sel(pruner=list(METHODS))
-    return each.isel(length=-1) - each.isel(length=0)
+    error = errors(dataset).sel(pruner=list(METHODS))
+    return error.isel(length=-1) - error.isel(length=0)
 
 
 def share_of_best(dataset: xr.Dataset) -> xr.DataArray:
     """The gradient mask's error over the better of Wanda's and SparseGPT's."""
-    return of(errors(dataset), "gradient") / of(errors(dataset), *RIVALS)
+    return select(errors(dataset), "gradient") / select(errors(dataset), *RIVALS)
 
 
 def draw(dataset: xr.Dataset) -> plot.Drawing:
@@ -42,7 +42,7 @@ def draw(dataset: xr.Dataset) -> plot.Drawing:
         shown = after(dataset.sel(pruning_ratio=rho))
         for j in range(shown.sizes["regularization"]):
             label = "" if j else f"gradient mask, λ in {{{strengths}}}"
-            plot.series(ax, of(shown, "gradient").isel(regularization=j), "length", label)
+            plot.series(ax, select(shown, "gradient").isel(regularization=j), "length", label)
         lines(ax, shown.isel(regularization=0), "length")
         finish(ax, "length L in tokens", f"ρ = {rho:g}", at=dataset.length, xscale="log")
     return with_legend(figure, axes[0, 0])
@@ -104,7 +104,7 @@ FIGURE = Figure(
             origin=interpretation(PAPER, "figure 2(b)"),
             statement="“Wanda, while showing better performance than SparseGPT for larger sequence lengths”, read as: at L = 128 or at L = 256 (d = 64, rho = 1/2).",
             why="SparseGPT corrects the kept weights, so a better Wanda would be a surprise.",
-            measure=lambda d: (of(errors(d), "wanda") - of(errors(d), "sparsegpt")).sel(
+            measure=lambda d: (select(errors(d), "wanda") - select(errors(d), "sparsegpt")).sel(
                 length=slice(100, None)
             ),
             bound=at_most(0.0),  # measured 0.07 to 0.10 on keys 100 to 103
@@ -116,7 +116,7 @@ FIGURE = Figure(
             origin=interpretation(PAPER, "figure 2(b)"),
             statement="Wanda “becomes comparable to SparseGPT as” L “is relatively small”, read as: at L = 16 their errors differ by at most a tenth of the larger one.",
             why="At fewer tokens than dimensions the second-order correction of SparseGPT can fit all of them.",
-            measure=lambda d: apart(errors(d)).sel(length=16),
+            measure=lambda d: rival_gap(errors(d)).sel(length=16),
             bound=between(-0.1, 0.1),
             expect="fails",
         ),
@@ -125,7 +125,7 @@ FIGURE = Figure(
             origin=derived(),
             statement="SparseGPT has a smaller error than Wanda at every L from 16 to 256.",
             why="It replaces the crossing of the two baselines that the source describes.",
-            measure=lambda d: of(errors(d), "wanda") - of(errors(d), "sparsegpt"),
+            measure=lambda d: select(errors(d), "wanda") - select(errors(d), "sparsegpt"),
             bound=at_least(0.0),
         ),
     ),

@@ -7,7 +7,7 @@ from jaxtheory.claims import at_least, at_most, between, derived, interpretation
 from jaxtheory.theories.attention_pruning import P3
 
 from . import AXES, PAPER, QUICK, THEORY, after_steps, with_legend
-from ._errors import NAMES, PLAIN, RESCALED, RIVALS, after, apart, finish, lines, of
+from ._errors import NAMES, PLAIN, RESCALED, RIVALS, after, finish, lines, rival_gap, select
 
 SOURCE = f"{PAPER}, figure 2(c)"
 
@@ -21,7 +21,7 @@ def by_ratio(dataset: xr.Dataset) -> xr.DataArray:
 
 def lead(dataset: xr.Dataset) -> xr.DataArray:
     """Error of the gradient mask minus the least of Wanda's and SparseGPT's."""
-    return of(by_ratio(dataset), "gradient") - of(by_ratio(dataset), *RIVALS)
+    return select(by_ratio(dataset), "gradient") - select(by_ratio(dataset), *RIVALS)
 
 
 def draw(dataset: xr.Dataset) -> plot.Drawing:
@@ -83,8 +83,8 @@ FIGURE = Figure(
             statement="The error of the gradient mask is flat in the middle: from rho = 0.2 to 0.7 it rises by at most 0.05.",
             why="The mask is fitted once and without rho, so that one fit serves many ratios.",
             measure=lambda d: (
-                of(by_ratio(d), "gradient").sel(pruning_ratio=0.7)
-                - of(by_ratio(d), "gradient").sel(pruning_ratio=0.2)
+                select(by_ratio(d), "gradient").sel(pruning_ratio=0.7)
+                - select(by_ratio(d), "gradient").sel(pruning_ratio=0.2)
             ),
             bound=at_most(0.05),
         ),
@@ -93,7 +93,7 @@ FIGURE = Figure(
             origin=interpretation(PAPER, "figure 2(c)"),
             statement="“SparseGPT and Wanda follow a similar trend, closely tracking each other”, read as: at every rho from 0.05 to 0.9 their errors differ by at most a tenth of the larger one.",
             why="If it held, the cheaper of the two baselines would do in every comparison.",
-            measure=lambda d: apart(by_ratio(d)),
+            measure=lambda d: rival_gap(by_ratio(d)),
             bound=between(-0.1, 0.1),
             expect="fails",
         ),

@@ -25,11 +25,11 @@ def reached(dataset: xr.Dataset) -> xr.DataArray:
     """When the loss has come 99 % of its way down to the least one of both, between records by
     powers of t.
     """
-    away = dataset.loss - dataset.loss.min(["step", "algorithm"])
-    left = away / away.sel(step=0, drop=True)
-    left = left.isel(step=slice(1, None)).where(left > 0)
-    t = np.log(left.step.astype(float))
-    return xr.apply_ufunc(np.exp, crossing(np.log(left), np.log(0.01), t))
+    excess = dataset.loss - dataset.loss.min(["step", "algorithm"])
+    remaining = excess / excess.sel(step=0, drop=True)
+    remaining = remaining.isel(step=slice(1, None)).where(remaining > 0)
+    t = np.log(remaining.step.astype(float))
+    return xr.apply_ufunc(np.exp, crossing(np.log(remaining), np.log(0.01), t))
 
 
 def slower(dataset: xr.Dataset) -> xr.DataArray:
@@ -47,12 +47,12 @@ def smaller(dataset: xr.Dataset) -> xr.DataArray:
 def draw(dataset: xr.Dataset) -> plot.Drawing:
     """The loss along both descents; how much slower against how much smaller, a mark per run."""
     figure, axes = plot.panels(2, title="Descent with the step size of theorem 4.1")
-    along, cost = axes[0]
+    descent, cost = axes[0]
     for color, lam in enumerate(dataset.regularization.values):
         chosen = dataset.sel(regularization=lam, step=slice(1, None))
         style = {"color": plot.COLORS[color]}
         plot.series(
-            along,
+            descent,
             chosen.loss.sel(algorithm="smooth"),
             "step",
             f"λ = {lam:.1e}",
@@ -60,7 +60,7 @@ def draw(dataset: xr.Dataset) -> plot.Drawing:
             markers=False,
         )
         fixed = chosen.loss.sel(algorithm="gradient_descent").mean("seed")
-        plot.reference(along, fixed.step, fixed, "", color=color, says=f"η = {ETA:g}")
+        plot.reference(descent, fixed.step, fixed, "", color=color, says=f"η = {ETA:g}")
         cost.plot(
             smaller(chosen),
             slower(dataset).sel(regularization=lam),
@@ -69,7 +69,7 @@ def draw(dataset: xr.Dataset) -> plot.Drawing:
             **style,
         )
     plot.finish(
-        along,
+        descent,
         "step t",
         "loss",
         f"$\\eta = 1/L_g$; dotted: η = {ETA:g}",
@@ -86,7 +86,7 @@ def draw(dataset: xr.Dataset) -> plot.Drawing:
         "to 99 % of the way, a mark per run",
         legend=False,
     )
-    return with_legend(figure, along)
+    return with_legend(figure, descent)
 
 
 FIGURE = Figure(

@@ -28,12 +28,14 @@ def settled(dataset: xr.Dataset) -> xr.DataArray:
 def draw(dataset: xr.Dataset) -> plot.Drawing:
     """L_attn along descent for each lambda; its floor and the time to settle against lambda."""
     figure, axes = plot.panels(3, title=f"Descent from a uniform $M_0$ with η = {ETA:g}")
-    along, floors, times = axes[0]
+    descent, floors, times = axes[0]
     for color, lam in enumerate(dataset.regularization.values):
         loss = dataset.attention_loss.sel(regularization=lam, step=slice(1, None))
         label = f"λ = {lam:.1e}"
-        plot.series(along, loss, "step", label, color=color, markers=False)
-    plot.finish(along, "step t", "$L_{attn}$", "descent", legend=False, xscale="log", yscale="log")
+        plot.series(descent, loss, "step", label, color=color, markers=False)
+    plot.finish(
+        descent, "step t", "$L_{attn}$", "descent", legend=False, xscale="log", yscale="log"
+    )
     for ax, values, slope, title in (
         (floors, floor(dataset), 1, "$L_{attn}$ at the end"),
         (times, settled(dataset), -1, "steps until twice of it"),
@@ -51,7 +53,7 @@ def draw(dataset: xr.Dataset) -> plot.Drawing:
             xscale="log",
             yscale="log",
         )
-    return with_legend(figure, along)
+    return with_legend(figure, descent)
 
 
 FIGURE = Figure(

@@ -9,7 +9,7 @@ from jaxtheory.claims import at_least, derived
 from jaxtheory.theories.attention_pruning import P3
 
 from . import AXES, PAPER, QUICK, THEORY, after_steps, with_legend
-from ._errors import NAMES, PLAIN, after, best, finish, of, tuned
+from ._errors import NAMES, PLAIN, after, best, finish, select, tuned
 
 LABELS = {"gradient_descent": "mask on W", "two_mask": "masks on $W_Q$ and $W_K$, equation (1)"}
 
@@ -25,17 +25,17 @@ def draw(dataset: xr.Dataset) -> plot.Drawing:
     def lines(errors: xr.DataArray, factors: int, label: str, color: int) -> None:
         """Errors by share, and by the number of weights that some factors keep."""
         plot.series(by_ratio, errors, "pruning_ratio", label, color=color)
-        kept = errors.assign_coords(pruning_ratio=factors * (1 - errors.pruning_ratio))
-        plot.series(by_count, kept, "pruning_ratio", label, color=color)
+        error_curve = errors.assign_coords(pruning_ratio=factors * (1 - errors.pruning_ratio))
+        plot.series(by_count, error_curve, "pruning_ratio", label, color=color)
 
     for color, (algorithm, label) in enumerate(LABELS.items()):
         chosen = dataset.sel(algorithm=algorithm)
-        errors = of(after(chosen), "gradient").sel(pruning_ratio=middle)
+        errors = select(after(chosen), "gradient").sel(pruning_ratio=middle)
         plot.series(by_lambda, errors, "regularization", label, color=color)
         lines(best(chosen), 1 + (algorithm == "two_mask"), label, color)
     for color, pruner in ((2, "sparsegpt"), (3, "magnitude")):
         lines(
-            of(tuned(dataset.isel(algorithm=0), PLAIN), pruner),
+            select(tuned(dataset.isel(algorithm=0), PLAIN), pruner),
             1 + (pruner == "sparsegpt"),
             NAMES[pruner],
             color,

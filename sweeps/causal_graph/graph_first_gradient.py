@@ -32,23 +32,25 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     both correlations against T.
     """
     title = "The first gradient follows the overlap G, not the information I"
-    figure, ((left, right),) = plot.panels(2, title=title)
+    figure, ((lags, correlations),) = plot.panels(2, title=title)
     one = data.sel({ALPHA: MIDDLE}).isel({T: 1}).isel(step=0)
     names = {"slopes": "gradient", "overlap_lags": "overlap G", "information_lags": "information I"}
     for i, (name, label) in enumerate(names.items()):
         shown = one[name].isel(lag=slice(1, 8)).assign_coords(lag=np.arange(1, 8))
         shown = shown - shown.mean("lag")
-        plot.series(left, shown / shown.isel(lag=0, drop=True), "lag", label, color=i)
-    plot.reference(left, None, 0.0)
+        plot.series(lags, shown / shown.isel(lag=0, drop=True), "lag", label, color=i)
+    plot.reference(lags, None, 0.0)
     length = f"T = {data[T].values[1]}, α = {MIDDLE:g}"
-    plot.finish(left, "lag i − j", "minus the mean, over lag 1", length)
+    plot.finish(lags, "lag i − j", "minus the mean, over lag 1", length)
     for i, spread in enumerate(data[ALPHA].values):
         row = data.sel({ALPHA: spread})
-        plot.series(right, at_start(row.gradient_overlap), T, f"G, α = {spread:g}", color=i)
+        plot.series(correlations, at_start(row.gradient_overlap), T, f"G, α = {spread:g}", color=i)
         information = at_start(row.gradient_information).mean("seed")
-        plot.reference(right, row[T].values, information.values, f"I, α = {spread:g}", color=i)
-    plot.finish(right, "length T", "correlation with the gradient", xscale="log")
-    plot.ticks(right.xaxis, data[T].values)
+        plot.reference(
+            correlations, row[T].values, information.values, f"I, α = {spread:g}", color=i
+        )
+    plot.finish(correlations, "length T", "correlation with the gradient", xscale="log")
+    plot.ticks(correlations.xaxis, data[T].values)
     return figure
 
 

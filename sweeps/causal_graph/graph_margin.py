@@ -29,7 +29,7 @@ FIXED, LARGE, JOINT = "A2 fixed, η = 100", "A2 fixed, η = 10⁴", "A2 trained,
 RATES = {FIXED: ("two_stage", 100.0), LARGE: ("two_stage", 1e4), JOINT: ("joint", 100.0)}
 
 
-def others(problem: Any, config: Any) -> Array:
+def rivals(problem: Any, config: Any) -> Array:
     """True for each j <= i that is not the parent of i, in rows that have a parent."""
     has = (problem.parents > 0)[:, None]
     return model.causal(config.length) & has & ~at_parent(problem)
@@ -44,7 +44,7 @@ def at_parent(problem: Any) -> Array:
 def solution(problem: Any, config: Any) -> Array:
     """The smallest A1 that gives each parent a margin of 1: 1 - 1/i there and -1/i at the others."""
     i = 1 + jnp.arange(problem.parents.shape[0], dtype=float)
-    used = others(problem, config) | at_parent(problem)
+    used = rivals(problem, config) | at_parent(problem)
     return jnp.where(used, jnp.where(at_parent(problem), 1, 0) - 1 / i[:, None], 0)
 
 
@@ -62,12 +62,12 @@ def gaps(params: model.Params, problem: Any, config: Any) -> Array:
     """
     hard = jnp.where(at_parent(problem), 0, -SURE)
     has = (problem.parents > 0)[:, None]
-    found = model.forward(
+    activations = model.forward(
         params._replace(A1=jnp.where(has, hard, params.A1)), problem.train, config
     )
-    slope = -calculus.of_logits(found, problem.train, config) @ found.b.T
+    slope = -calculus.of_logits(activations, problem.train, config) @ activations.b.T
     best = jnp.sum(jnp.where(at_parent(problem), slope, 0), axis=1, keepdims=True)
-    return jnp.where(others(problem, config), best - slope, 0)
+    return jnp.where(rivals(problem, config), best - slope, 0)
 
 
 def law(data: xr.Dataset) -> xr.DataArray:

@@ -46,21 +46,21 @@ def reversed_runs(data: xr.Dataset) -> xr.DataArray:
 def draw(data: xr.Dataset) -> plot.Drawing:
     """The loss against the step with the levels, and the attention and strength of one start."""
     title = "The loss falls once from the unigram level; a small β₀ can take the wrong sign"
-    figure, ((left, right),) = plot.panels(2, title=title)
+    figure, ((losses, attention),) = plot.panels(2, title=title)
     later = data.isel(step=slice(1, None))
     for i, start in enumerate(data[BETA].values):
-        plot.series(left, later.test_loss.sel({BETA: start}), "step", f"β₀ = {start:g}", color=i)
+        plot.series(losses, later.test_loss.sel({BETA: start}), "step", f"β₀ = {start:g}", color=i)
     middle = data.isel({BETA: -1})
     for name in ("uniform", "unigram", "bigram", "bayes"):
         height = float(level(middle, name).mean())
-        plot.theory(left, 0, height, "", says=f"{name} level")
+        plot.theory(losses, 0, height, "", says=f"{name} level")
         side = "bottom" if name in ("bigram", "bayes") else "top"
-        left.annotate(name, (float(data.step[-1]), height), fontsize=6, va=side, ha="right")
-    plot.finish(left, "step t", "test loss", xscale="log")
+        losses.annotate(name, (float(data.step[-1]), height), fontsize=6, va=side, ha="right")
+    plot.finish(losses, "step t", "test loss", xscale="log")
     one = later.isel({BETA: 0})
-    plot.series(right, one.parent_attention, "step", "attention to the parent", seeds=True)
-    plot.series(right, one.strength / 4, "step", "strength of A2, over 4", color=1, seeds=True)
-    plot.finish(right, "step t", "each run", f"β₀ = {data[BETA].values[0]:g}", xscale="log")
+    plot.series(attention, one.parent_attention, "step", "attention to the parent", seeds=True)
+    plot.series(attention, one.strength / 4, "step", "strength of A2, over 4", color=1, seeds=True)
+    plot.finish(attention, "step t", "each run", f"β₀ = {data[BETA].values[0]:g}", xscale="log")
     return figure
 
 

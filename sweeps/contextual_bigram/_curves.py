@@ -42,10 +42,10 @@ def at(figure: Figure, data: xr.Dataset) -> str:
 
 def tasks(data: xr.Dataset) -> str:
     """The number of tasks and the number that are left out, in words."""
-    kept = right(data)
-    kept = kept.all([d for d in kept.dims if d != "seed"])
+    valid = right(data)
+    valid = valid.all([d for d in valid.dims if d != "seed"])
     return (
-        f"{kept.size} tasks ({int((~kept).sum())} of {kept.size} tasks left out: wrong sign or "
+        f"{valid.size} tasks ({int((~valid).sum())} of {valid.size} tasks left out: wrong sign or "
         "z < 2)"
     )
 

@@ -56,8 +56,8 @@ def times(data: xr.Dataset, run: str) -> xr.DataArray:
     later = data.isel(step=slice(1, None))
     y, t = losses(later, run), np.log(later.step.astype(float))
     y = xr.apply_ufunc(np.log, y.where(y > 0))
-    found = xr.apply_ufunc(np.exp, crossing(y, np.log(LEVEL[run]), t))
-    return found.assign_coords(token=frequency(data).values).rename(token="pi")
+    crossings = xr.apply_ufunc(np.exp, crossing(y, np.log(LEVEL[run]), t))
+    return crossings.assign_coords(token=frequency(data).values).rename(token="pi")
 
 
 def exponents(*expected: tuple[str, float]) -> Any:
@@ -91,13 +91,13 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         f"Rare classes are learned late by descent, not by sign descent (N = {data.sizes['token']})"
     )
     figure, axes = plot.panels(4, title=title, width=3.6, height=3.2)
-    seen = data.isel(step=data.step.values >= 1)
+    later = data.isel(step=data.step.values >= 1)
     panels = ((DESCENT, "descent"), (SIGN, "sign"), (NOISY, "floor"))
     for ax, (run, law) in zip(axes[0], panels, strict=False):
         if run not in data.run.values:
             continue
         for color, k in enumerate(data.token.values[[0, data.sizes["token"] // 3, -1]]):
-            one, curve = (losses(seen, run, x).sel(token=k, drop=True) for x in ("", law))
+            one, curve = (losses(later, run, x).sel(token=k, drop=True) for x in ("", law))
             plot.series(ax, one, "step", f"class {k}", color=color, markers=False)
             label = "law" if color == 2 else ""
             plot.theory(ax, curve.step.values, curve.mean("seed"), label, color=color)
@@ -105,10 +105,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         plot.finish(ax, "step t", "loss of the class", run, xscale="log", yscale="log")
     last = axes[0, -1]
     for color, run in enumerate(run for run in LEVEL if run in data.run.values):
-        found = times(data, run)
-        if bool(found.notnull().all("pi").any()):
-            fitted = plot.law(last, fitted_law(found, "pi"))
-            plot.series(last, found, "pi", f"{run}: {fitted}", color=color)
+        crossings = times(data, run)
+        if bool(crossings.notnull().all("pi").any()):
+            fitted = plot.law(last, fitted_law(crossings, "pi"))
+            plot.series(last, crossings, "pi", f"{run}: {fitted}", color=color)
     last.set_ylim(1, None)
     plot.finish(
         last, "frequency of the class", "time to a level of its loss", xscale="log", yscale="log"

@@ -57,8 +57,8 @@ def over_law(case: str) -> Any:
     """Steps over those of the law without Delta_V."""
 
     def measure(data: xr.Dataset) -> xr.DataArray:
-        found, expected = (x.sel(case=case) for x in (steps(data), law(data)))
-        return (found / expected).drop_vars(found.coords.keys() - {"seed"})
+        durations, expected = (x.sel(case=case) for x in (steps(data), law(data)))
+        return (durations / expected).drop_vars(durations.coords.keys() - {"seed"})
 
     return measure
 
@@ -67,10 +67,10 @@ def share_saved(case: str) -> Any:
     """The share of the steps from scratch that a start saves."""
 
     def measure(data: xr.Dataset) -> xr.DataArray:
-        found = steps(data)
+        durations = steps(data)
         one, scratch = (
             x.drop_vars(x.coords.keys() - {"seed"})
-            for x in (found.sel(case=case), found.sel(case=SCRATCH))
+            for x in (durations.sel(case=case), durations.sel(case=SCRATCH))
         )
         return 1 - one / scratch
 
@@ -88,9 +88,9 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     curves.set_ylim(1e-3, 2)
     plot.finish(curves, "step t", r"$\alpha_A$", yscale="log")
     if SCRATCH in data.case.values:
-        found, expected = saved(data, steps(data)), saved(data, law(data)).mean("seed")
-        if bool(found.notnull().any()):
-            plot.series(gain, found, "rho", "runs", color=0)
+        savings, expected = saved(data, steps(data)), saved(data, law(data)).mean("seed")
+        if bool(savings.notnull().any()):
+            plot.series(gain, savings, "rho", "runs", color=0)
         plot.theory(gain, expected.rho.values, expected, "law", color=1)
     plot.finish(gain, "correlation ρ", "time s saved", xscale="log")
     return figure

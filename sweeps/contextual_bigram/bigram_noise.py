@@ -17,8 +17,8 @@ def gap(data: xr.Dataset) -> xr.DataArray:
     """(simulated - mini-batches) / mean of mini-batches at the end, on the tasks where both end with
     the right sign.
     """
-    kept = last(data[[*PANELS]]).where(right_sign(data).all("algorithm")).to_array("metric")
-    simulated, real = (kept.sel(algorithm=name, drop=True) for name in (SIMULATED, REAL))
+    endpoints = last(data[[*PANELS]]).where(right_sign(data).all("algorithm")).to_array("metric")
+    simulated, real = (endpoints.sel(algorithm=name, drop=True) for name in (SIMULATED, REAL))
     return (simulated - real) / real.mean("seed")
 
 

@@ -35,21 +35,21 @@ BEFORE = (*DISTANCES, *COSINES, "attention_residual")
 ROUNDED = ("rounded_attention_distance", "rounded_value_distance")
 
 
-def both(data: xr.Dataset, *names: str, run: str) -> xr.DataArray:
+def stack_metrics(data: xr.Dataset, *names: str, run: str) -> xr.DataArray:
     """Some metrics or analyses of one kind of run, along a dimension `metric`."""
-    kept = right(data).sel(run=run, drop=True)
-    values = [data[name].sel(run=run, drop=True).where(kept) for name in names]
+    valid = right(data).sel(run=run, drop=True)
+    values = [data[name].sel(run=run, drop=True).where(valid) for name in names]
     return xr.concat(values, xr.DataArray([*names], dims="metric", name="metric"))
 
 
 def similarity(data: xr.Dataset) -> xr.DataArray:
     """The least cosine of proximal runs from 100 steps after the switch on."""
-    return both(data, *COSINES, run=PROX).sel(step=slice(SWITCH + 100, None)).min("step")
+    return stack_metrics(data, *COSINES, run=PROX).sel(step=slice(SWITCH + 100, None)).min("step")
 
 
 def faster(data: xr.Dataset) -> xr.DataArray:
     """The distances of proximal runs 200 steps after the switch over those of SGD."""
-    proximal, plain = (both(data, *DISTANCES, run=run) for run in (PROX, SGD))
+    proximal, plain = (stack_metrics(data, *DISTANCES, run=run) for run in (PROX, SGD))
     return (proximal / plain).sel(step=SWITCH + 200, drop=True)
 
 
@@ -64,38 +64,38 @@ def drift(data: xr.Dataset) -> xr.DataArray:
 
 def rise(data: xr.Dataset) -> xr.DataArray:
     """The rise of the loss of proximal runs after its least value, over its fall until then."""
-    left = both(data, "relative_excess_loss", run=PROX).isel(metric=0, drop=True)
-    least = left.min("step")
-    return (last(left) - least) / (1 - least)
+    excess = stack_metrics(data, "relative_excess_loss", run=PROX).isel(metric=0, drop=True)
+    least = excess.min("step")
+    return (last(excess) - least) / (1 - least)
 
 
 def regrowth(data: xr.Dataset) -> xr.DataArray:
     """The final distances of proximal runs over their least values; 0 where a tenth of the excess
     loss is left.
     """
-    far = both(data, *DISTANCES, run=PROX)
-    left = end("relative_excess_loss", PROX)(data)
-    return (last(far) / far.min("step")).where(~(left >= 0.1), 0)
+    distances = stack_metrics(data, *DISTANCES, run=PROX)
+    excess = end("relative_excess_loss", PROX)(data)
+    return (last(distances) / distances.min("step")).where(~(excess >= 0.1), 0)
 
 
 def rising(data: xr.Dataset) -> xr.DataArray:
     """The share of the intervals between two records in which |A - Q| of proximal runs rises, from
     its least value on; 0 where that comes later than 200 steps after the switch.
     """
-    far = both(data, "attention_distance", run=PROX).isel(metric=0, drop=True)
-    found = far.notnull().all("step")
-    place = far.fillna(0).argmin("step")
-    number = xr.DataArray(np.arange(far.sizes["step"]), dims="step")
+    distance = stack_metrics(data, "attention_distance", run=PROX).isel(metric=0, drop=True)
+    is_complete = distance.notnull().all("step")
+    place = distance.fillna(0).argmin("step")
+    number = xr.DataArray(np.arange(distance.sizes["step"]), dims="step")
     after = (number > place).isel(step=slice(1, None)).drop_vars("step", errors="ignore")
-    up = (far.diff("step") > 0).drop_vars("step")
+    up = (distance.diff("step") > 0).drop_vars("step")
     share_up = (up & after).sum("step") / after.sum("step")
-    early = far.step[place].drop_vars("step") <= SWITCH + 200
-    return share_up.where(early, 0).where(found)
+    early = distance.step[place].drop_vars("step") <= SWITCH + 200
+    return share_up.where(early, 0).where(is_complete)
 
 
 def product(data: xr.Dataset) -> xr.DataArray:
     """alpha_A alpha_V of proximal runs from 150 steps after the switch on."""
-    pair = both(data, *ALPHAS, run=PROX).sel(step=slice(SWITCH + 150, None))
+    pair = stack_metrics(data, *ALPHAS, run=PROX).sel(step=slice(SWITCH + 150, None))
     return pair.prod("metric", skipna=False)
 
 
@@ -103,10 +103,10 @@ def turn_of_sgd(data: xr.Dataset) -> xr.DataArray:
     """|A - Q| of SGD at the end over that 150 steps after the switch; 0 where the loss did not fall
     meanwhile.
     """
-    late = both(data, "attention_distance", "relative_excess_loss", run=SGD)
+    late = stack_metrics(data, "attention_distance", "relative_excess_loss", run=SGD)
     ratio_late = last(late) / late.sel(step=SWITCH + 150, drop=True)
-    far, left = (ratio_late.isel(metric=i, drop=True) for i in (0, 1))
-    return far.where(~(left >= 1), 0).where(far.notnull())
+    distance, excess = (ratio_late.isel(metric=i, drop=True) for i in (0, 1))
+    return distance.where(~(excess >= 1), 0).where(distance.notnull())
 
 
 def better(*names: str) -> Any:
@@ -222,7 +222,7 @@ FIGURE = Figure(
             "CB-9",
             origin=interpretation(PAPER, "section 5.1"),
             statement="“The final distance to the ground-truth after normalization gets close to 0”, read as: the rounded A is within 0.09 of Q, and the best V for it within 0.09 of P, in each proximal run.",
-            measure=lambda d: both(d, *ROUNDED, run=PROX),
+            measure=lambda d: stack_metrics(d, *ROUNDED, run=PROX),
             bound=at_most(0.09),
             statistic="each",
             panel=6,

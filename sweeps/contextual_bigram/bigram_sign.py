@@ -30,10 +30,12 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     """Shares by B and T, and of all cells against B / (eta T) with the law."""
     n, share, x = data.sizes["seed"], sign(data).mean("seed"), scaled(data)
     title = "The sign of stage one (s = 5); diverged runs count as wrong"
-    figure, ((left, ax),) = plot.panels(2, title=title, width=4.2, height=3.4)
+    figure, ((heatmap, ax),) = plot.panels(2, title=title, width=4.2, height=3.4)
     slow = float(data[ETA].min())
-    plot.heat(left, share.sel({ETA: slow}), T, B, label="share of the right sign", vmin=0.5, vmax=1)
-    plot.finish(left, "length T", "batch size B", f"η = {slow:g}")
+    plot.heat(
+        heatmap, share.sel({ETA: slow}), T, B, label="share of the right sign", vmin=0.5, vmax=1
+    )
+    plot.finish(heatmap, "length T", "batch size B", f"η = {slow:g}")
     for i, eta in enumerate(data[ETA].values):
         for j, t in enumerate(data[T].values):
             p = share.sel({ETA: eta, T: t})

@@ -28,9 +28,9 @@ def first(data: xr.Dataset, left: float) -> xr.DataArray:
 
 def acceleration(data: xr.Dataset) -> xr.DataArray:
     """The rate of the excess loss from 0.9 to 0.1 over that from 1 to 0.9; 0 without an end."""
-    kept = data.sel(run=[LINEAR, SGD, SOFT])
-    slow, fast = first(kept, 0.9), first(kept, 0.1) - first(kept, 0.9)
-    return (8 * slow / fast).where(fast < np.inf, 0).where(right(kept))
+    runs = data.sel(run=[LINEAR, SGD, SOFT])
+    slow, fast = first(runs, 0.9), first(runs, 0.1) - first(runs, 0.9)
+    return (8 * slow / fast).where(fast < np.inf, 0).where(right(runs))
 
 
 def early_ratio(data: xr.Dataset) -> xr.DataArray:

@@ -36,8 +36,8 @@ def of_entries(data: xr.Dataset) -> xr.DataArray:
 
 def slower(data: xr.Dataset) -> xr.DataArray:
     """The steps that are saved per log Q, times eta."""
-    found = steps(data)
-    gap = found.isel({Q: 0}, drop=True) - found.isel({Q: -1}, drop=True)
+    durations = steps(data)
+    gap = durations.isel({Q: 0}, drop=True) - durations.isel({Q: -1}, drop=True)
     return RATE * gap / np.log(float(data[Q][-1] / data[Q][0]))
 
 
@@ -51,10 +51,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         (of_entries, "variance of an entry / squared signal", "log"),
     )
     for color, (ax, (measure, label, scale)) in enumerate(zip(axes[0], panels, strict=True)):
-        found = measure(data)
-        if bool(found.notnull().any()):
-            fitted = plot.law(ax, fitted_law(found, Q)) if scale == "log" else "runs"
-            plot.series(ax, found, Q, fitted, color=color)
+        values = measure(data)
+        if bool(values.notnull().any()):
+            fitted = plot.law(ax, fitted_law(values, Q)) if scale == "log" else "runs"
+            plot.series(ax, values, Q, fitted, color=color)
         plot.finish(ax, "attended positions Q", label, xscale="log", yscale=scale)
         plot.ticks(ax.xaxis, data[Q].values)
     return figure

@@ -55,10 +55,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         CURVES["relative_excess_loss"],
         yscale="log",
     )
-    for color, (left, eta) in enumerate(product((0.1, 0.01), rates)):
-        values = steps(data, left).sel({ETA2: eta})
+    for color, (level, eta) in enumerate(product((0.1, 0.01), rates)):
+        values = steps(data, level).sel({ETA2: eta})
         fitted = plot.law(axes[0, 1], fitted_law(values, T))
-        plot.series(axes[0, 1], values, T, f"to {left:g}, η2 = {eta:g}: {fitted}", color=color)
+        plot.series(axes[0, 1], values, T, f"to {level:g}, η2 = {eta:g}: {fitted}", color=color)
     plot.finish(axes[0, 1], "length T", "steps of stage two", f"B = {power(MANY)}", xscale="log")
     axes[0, 1].set_ylim(0, None)
     plot.ticks(axes[0, 1].xaxis, data[T].values)

@@ -67,23 +67,23 @@ def needed(data: xr.Dataset) -> xr.DataArray:
     low, high = log.isel(samples=before), log.isel(samples=after)
     start, end = (np.log(error.samples.isel(samples=i)) for i in (before, after))
     part = xr.where(after > 0, (low - np.log(REACHED)) / (low - high).where(after > 0), 0.0)
-    found = np.exp(start + part * (end - start)).drop_vars("samples", errors="ignore")
-    return found.where((error <= REACHED).any("samples"))
+    samples = np.exp(start + part * (end - start)).drop_vars("samples", errors="ignore")
+    return samples.where((error <= REACHED).any("samples"))
 
 
 def size_exponent(found: xr.DataArray, logs: bool = False) -> xr.DataArray:
     """The exponent of k = d = D in numbers of samples n at gamma = 0.1, or in n / log^2 n."""
-    found = found.sel(margin=0.1)
-    kept = found.drop_vars(FIELDS.split(), errors="ignore")
-    kept = kept.assign_coords(size=found.group_dim.values)
-    return exponent(kept / np.log(kept) ** 2 if logs else kept, "size")
+    selection = found.sel(margin=0.1)
+    counts = selection.drop_vars(FIELDS.split(), errors="ignore")
+    counts = counts.assign_coords(size=selection.group_dim.values)
+    return exponent(counts / np.log(counts) ** 2 if logs else counts, "size")
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """A panel per margin: error against the number of samples, solid with W frozen, dotted for
     logistic regression; and the samples needed against k.
     """
-    whole = data.sizes["size"] > 1
+    is_full = data.sizes["size"] > 1
     title = "Samples needed with W frozen (marks) and by logistic regression (d = D = k)"
     figure, ((*axes, last),) = plot.panels(
         data.sizes["margin"] + 1, width=3.6, height=3.2, title=title
@@ -93,29 +93,29 @@ def draw(data: xr.Dataset) -> plot.Drawing:
             runs = data.sel(margin=gamma, size=size)
             solid = 1 - frozen(accuracy(runs, MOST))
             plot.series(ax, solid, "samples", str(size), color=color)
-            other = logistic(errors(runs))
+            baseline = logistic(errors(runs))
             label = None if color else "logistic"
-            plot.reference(ax, other.samples, other, label or "", color=color)
+            plot.reference(ax, baseline.samples, baseline, label or "", color=color)
         labels = "downstream samples n", "downstream test error", f"γ = {gamma:g}"
         plot.finish(ax, *labels, xscale="log", legend=False)
         ax.set_ylim(-0.01, 0.5)
         plot.ticks(ax.xaxis, [10, 30, 100, 300, 800])
     k = data.group_dim.values
-    for color, gamma in enumerate(data.margin.values if whole else ()):
+    for color, gamma in enumerate(data.margin.values if is_full else ()):
         for way, mark in ((frozen, "o-"), (logistic, "s:")):
-            found, name = way(needed(data)).sel(margin=gamma).values, way.__name__
+            counts, name = way(needed(data)).sel(margin=gamma).values, way.__name__
             text = f"{name}, γ = {gamma:g}"
             one = way(needed(data)).sel(margin=gamma).assign_coords(size=k)
             plot.law(last, fitted_law(one, "size"))
-            last.plot(k, found, mark, color=plot.COLORS[color], label=text, markersize=3.2)
-    if whole:
+            last.plot(k, counts, mark, color=plot.COLORS[color], label=text, markersize=3.2)
+    if is_full:
         start = float(frozen(needed(data)).min())
         plot.theory(last, k, start * k / k[0], "(d + D) / 2", color=5)
         plot.theory(last, k, start * (k / k[0]) ** 2, r"$k^2 = dD$", color=4)
     names = "k = d = D", f"samples to an error of {REACHED:g}"
     plot.finish(last, *names, "n to reach it", xscale="log", yscale="log", legend=False)
     plot.ticks(last.xaxis, k)
-    if whole:
+    if is_full:
         plot.legend_below(figure, axes[0], last, titles=("left and middle", "right"))
     else:
         plot.legend_below(figure, axes[0])

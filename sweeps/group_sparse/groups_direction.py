@@ -28,11 +28,11 @@ def squared(data: xr.Dataset) -> xr.DataArray:
 
 def at(data: xr.Dataset, steps: list[int]) -> xr.DataArray:
     """The squared errors at a step for each D."""
-    found = [
+    rows = [
         squared(data).sel({D: groups, "step": step}, drop=True)
         for groups, step in zip(data[D].values, steps, strict=True)
     ]
-    return xr.concat(found, "groups").assign_coords(groups=data[D].values.astype(float))
+    return xr.concat(rows, "groups").assign_coords(groups=data[D].values.astype(float))
 
 
 def at_schedule(data: xr.Dataset) -> xr.DataArray:

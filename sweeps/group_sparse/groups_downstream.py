@@ -32,7 +32,7 @@ def kinds(
     )
 
 
-def of(data: xr.Dataset, kind: str, size: str = SIZE) -> xr.DataArray:
+def curve(data: xr.Dataset, kind: str, size: str = SIZE) -> xr.DataArray:
     """The downstream accuracy of one kind of training against the number of samples."""
     return accuracy(data.sel(run=f"{kind}, {size}", drop=True))
 
@@ -40,15 +40,15 @@ def of(data: xr.Dataset, kind: str, size: str = SIZE) -> xr.DataArray:
 def fitted(data: xr.Dataset, size: str = SIZE) -> xr.DataArray:
     """The accuracy of logistic regression after 1000 steps on m samples."""
     names = [f"fit {m}, {size}" for m in FITTED]
-    found = data.accuracy.sel(run=names, step=1000, drop=True)
-    return found.assign_coords(run=list(FITTED)).rename(run="samples")
+    accuracies = data.accuracy.sel(run=names, step=1000, drop=True)
+    return accuracies.assign_coords(run=list(FITTED)).rename(run="samples")
 
 
 def gain(data: xr.Dataset, other: str, low: int, high: int) -> xr.DataArray:
     """Accuracy with W frozen minus another kind's, (d, D) = (4, 6), over numbers of samples from
     low to high.
     """
-    return (of(data, "W frozen") - of(data, other)).sel(samples=slice(low, high))
+    return (curve(data, "W frozen") - curve(data, other)).sel(samples=slice(low, high))
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
@@ -57,7 +57,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     title = "What the pre-trained W is worth downstream (η₂ = 0.1, γ = 0.2)"
     figure, axes = plot.panels(len(sizes), width=4.6, height=3.2, title=title)
     for ax, size in zip(axes[0], sizes, strict=True):
-        runs = {kind: of(data, kind, size) for kind in TRAINED if f"{kind}, {size}" in data.run}
+        runs = {kind: curve(data, kind, size) for kind in TRAINED if f"{kind}, {size}" in data.run}
         if f"fit 20, {size}" in data.run:
             runs["logistic, fitted"] = fitted(data, size)
         curves(ax, runs, f"(d, D) = {size}")

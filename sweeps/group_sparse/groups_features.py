@@ -17,8 +17,8 @@ def ways(*names: str) -> dict[str, list]:
 
 def lead(data: xr.Dataset, other: str) -> xr.DataArray:
     """Accuracy with W frozen minus another kind's, mean over 10 to 60 samples, for every law."""
-    found = accuracy(data).sel(samples=slice(10, 60)).mean("samples")
-    return found.sel(run="W frozen", drop=True) - found.sel(run=other, drop=True)
+    means = accuracy(data).sel(samples=slice(10, 60)).mean("samples")
+    return means.sel(run="W frozen", drop=True) - means.sel(run=other, drop=True)
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
@@ -26,8 +26,8 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     title = "Other laws of the features downstream ((d, D) = (4, 6), γ = 0.2)"
     figure, axes = plot.panels(data.sizes["features"], width=3.8, height=3.2, title=title)
     for ax, law in zip(axes[0], data.features.values, strict=True):
-        found = accuracy(data).sel(features=law)
-        curves(ax, {run: found.sel(run=run) for run in data.run.values}, f"{law} features")
+        accuracies = accuracy(data).sel(features=law)
+        curves(ax, {run: accuracies.sel(run=run) for run in data.run.values}, f"{law} features")
         ax.set_ylim(0.5, 1.01)
     return figure
 

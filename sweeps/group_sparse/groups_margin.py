@@ -41,7 +41,7 @@ def cosine(inner: Array, *sizes: Array) -> Array:
     return jnp.where(size == 0, 0, inner / jnp.where(size == 0, 1, size))
 
 
-def whole(params: model.Params, _problem: Any, config: Any) -> Array:
+def alignment(params: model.Params, _problem: Any, config: Any) -> Array:
     """The cosine of W and the solution."""
     S = solution(config)
     blocks = (params.W11, params.W12, params.W21, params.W22)
@@ -55,7 +55,7 @@ def positional(params: model.Params, _problem: Any, config: Any) -> Array:
     return cosine(jnp.sum(params.W22 * S), jnp.linalg.norm(params.W22), jnp.linalg.norm(S))
 
 
-def of(data: xr.Dataset, name: str) -> xr.DataArray:
+def cosines(data: xr.Dataset, name: str) -> xr.DataArray:
     """The cosine of W for one way of training."""
     return data.direction.sel(training=name)
 
@@ -87,7 +87,7 @@ FIGURE = Figure(
         "algorithm": "gd",
         "steps": 1000,
         "record": [0, 1, 3, 10, 30, 100, 300, 1000],
-        "observe": {"direction": whole, "of_positions": positional},
+        "observe": {"direction": alignment, "of_positions": positional},
     },
     quick={
         "zip": ways(FEW, LARGE),
@@ -103,7 +103,7 @@ FIGURE = Figure(
             "GS-55",
             origin=derived(SOURCE),
             statement="With n = 500 and η = 0.1 W comes near the smallest matrix that gives the relevant group a margin over all others, for each query: the largest cosine on the way is at least 0.95.",
-            measure=lambda data: of(data, MANY).max("step"),
+            measure=lambda data: cosines(data, MANY).max("step"),
             bound=at_least(0.95),
             why="It is known before training, and the features have no part in it.",
         ),
@@ -119,7 +119,7 @@ FIGURE = Figure(
             "GS-57",
             origin=derived("measured: v trained along on few samples"),
             statement="With n = 100 W leaves the direction again: its cosine falls by at least 0.03 from its largest value to t = 1000.",
-            measure=lambda data: of(data, FEW).max("step") - last(of(data, FEW)),
+            measure=lambda data: cosines(data, FEW).max("step") - last(cosines(data, FEW)),
             bound=at_least(0.03),
             why="On a sample another group may fit the label better, and W learns it from the features.",
         ),
@@ -127,7 +127,7 @@ FIGURE = Figure(
             "GS-58",
             origin=derived("measured: one large step"),
             statement="At η = 2 W turns away: the cosine is at most 0.3 at t = 1000 with n = 500.",
-            measure=lambda data: last(of(data, LARGE)),
+            measure=lambda data: last(cosines(data, LARGE)),
             bound=at_most(0.3),
             why="Large steps make W overshoot, and a saturated attention hardly turns back.",
         ),

@@ -66,29 +66,29 @@ def quantile(values: xr.DataArray, q: float) -> xr.DataArray:
 
 def excess(data: xr.Dataset) -> xr.DataArray:
     """The quantiles 1 - delta of the error over the median, against n."""
-    found = data.downstream_error.rename(step="samples")
-    above = [quantile(found, 1 - delta) - quantile(found, 0.5) for delta in DELTAS[1:]]
+    errors = data.downstream_error.rename(step="samples")
+    above = [quantile(errors, 1 - delta) - quantile(errors, 0.5) for delta in DELTAS[1:]]
     return xr.concat(above, xr.DataArray(DELTAS[1:], dims="delta", name="delta"))
 
 
 def in_samples(data: xr.Dataset) -> xr.DataArray:
     """The exponent of n in excess n / log^2 n."""
-    found = excess(data)
-    return exponent(found * found.samples / np.log(found.samples) ** 2, "samples")
+    spread = excess(data)
+    return exponent(spread * spread.samples / np.log(spread.samples) ** 2, "samples")
 
 
 def in_delta(data: xr.Dataset) -> xr.DataArray:
     """The excess at delta = 0.02 over that at 0.1, divided by the ratio of log(0.5/delta), 2, for n
     up to 50.
     """
-    found = excess(data).sel(samples=slice(None, 50))
-    return found.sel(delta=0.02) / found.sel(delta=0.1) / 2
+    spread = excess(data).sel(samples=slice(None, 50))
+    return spread.sel(delta=0.02) / spread.sel(delta=0.1) / 2
 
 
 def over_law(data: xr.Dataset) -> xr.DataArray:
     """The excess over log(1/delta) / n."""
-    found = excess(data)
-    return found * found.samples / np.log(1 / found.delta)
+    spread = excess(data)
+    return spread * spread.samples / np.log(1 / spread.delta)
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
@@ -96,17 +96,17 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     figure, ((tail, fall),) = plot.panels(
         2, title=f"Downstream error above its median (d = D = {SIZE}, γ = 0.2)", width=4.2
     )
-    found = excess(data)
-    at = np.log(0.5 / found.delta.values)
-    for color, n in enumerate(found.samples.values):
-        values = found.sel(samples=n)
+    spread = excess(data)
+    at = np.log(0.5 / spread.delta.values)
+    for color, n in enumerate(spread.samples.values):
+        values = spread.sel(samples=n)
         tail.plot(at, values, "o-", color=plot.COLORS[color], label=f"n = {n}", markersize=3.2)
         plot.theory(tail, at, float(values.sel(delta=0.1)) * at / np.log(5), "", color=color)
-    n = found.samples.values
-    for color, delta in enumerate(found.delta.values):
-        values = found.sel(delta=delta)
+    n = spread.samples.values
+    for color, delta in enumerate(spread.delta.values):
+        values = spread.sel(delta=delta)
         fall.plot(n, values, "o-", color=plot.COLORS[color], label=f"δ = {delta:g}", markersize=3.2)
-    law = float(found[1, 0]) * n[0] / n
+    law = float(spread[1, 0]) * n[0] / n
     plot.theory(fall, n, law, "∝ 1/n", color=1)
     plot.finish(tail, "log(0.5/δ)", "quantile 1 − δ minus median", "dashed: in proportion")
     plot.finish(

@@ -99,20 +99,20 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     power laws with their constants.
     """
     shown = [name for name in GROUPS if name in data.run]
-    whole = shown == GROUPS
+    is_full = shown == GROUPS
     title = "After selection the loss falls as a power of t and D (η = 0.25, d = 4)"
-    figure, axes = plot.panels(4 if whole else 2, width=3.5, height=3.1, title=title)
+    figure, axes = plot.panels(4 if is_full else 2, width=3.5, height=3.1, title=title)
     loss, missing, *against_d = axes[0]
     for color, name in enumerate(shown):
         values = data.sel(run=name, step=slice(1, None)).dropna("step", how="all", subset=["loss"])
         law, label = values.predicted_loss_rate.isel(seed=0), "" if color else "rate law"
         plot.series(loss, values.test_loss, "step", name, color=color, markers=False)
         plot.theory(loss, law.step, law, label, color=color)
-        left = 1 - values.relevant_attention_min
-        plot.series(missing, left, "step", name, color=color, markers=False)
+        deficit = 1 - values.relevant_attention_min
+        plot.series(missing, deficit, "step", name, color=color, markers=False)
     plot.finish(loss, "step t", "test loss", **LOG)
     plot.finish(missing, "step t", r"1 − least $S_{j^*j}$ over queries j", **LOG)
-    if not whole:
+    if not is_full:
         return figure
     losses, selection = against_d
     at_end, times = data.sel(step=T), time_to_select(data)

@@ -62,11 +62,11 @@ def bending(data: xr.Dataset) -> xr.DataArray:
 
 def by_epsilon(data: xr.Dataset) -> xr.Dataset:
     """The population at D = 4, at T* against epsilon."""
-    found = data.sel(run="D = 4", step=LATE, drop=True)
-    return found.assign_coords(step=list(EPSILON))
+    population = data.sel(run="D = 4", step=LATE, drop=True)
+    return population.assign_coords(step=list(EPSILON))
 
 
-def apart(runs: xr.Dataset) -> xr.DataArray:
+def direction_error(runs: xr.Dataset) -> xr.DataArray:
     """|v1 / |v1| - v*|, mean over seeds."""
     cosine = runs.value_cosine.drop_vars(["run", *FIELDS.split()], errors="ignore").clip(max=1)
     return np.sqrt(2 * (1 - cosine)).mean("seed")
@@ -74,7 +74,9 @@ def apart(runs: xr.Dataset) -> xr.DataArray:
 
 def error(data: xr.Dataset) -> xr.DataArray:
     """|v1 / |v1| - v*| of descent at D = 4, mean over seeds, against n."""
-    return apart(data.sel(run=[f"n = {n}" for n in SAMPLES])).assign_coords(run=list(SAMPLES))
+    return direction_error(data.sel(run=[f"n = {n}" for n in SAMPLES])).assign_coords(
+        run=list(SAMPLES)
+    )
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
@@ -82,15 +84,15 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     direction error against t.
     """
     title = "At t = D³: attention that is missing, and loss (d = 4, η = 0.25)"
-    whole = f"n = {SAMPLES[0]}" in data.run
-    figure, axes = plot.panels(4 if whole else 2, width=3.5, height=3.1, title=title)
-    attention, loss, *others = axes[0]
+    is_full = f"n = {SAMPLES[0]}" in data.run
+    figure, axes = plot.panels(4 if is_full else 2, width=3.5, height=3.1, title=title)
+    attention, loss, *panels = axes[0]
     groups = (ends := at_schedule(data)).run.values
-    left = 1 - ends.relevant_attention_min
-    fitted = plot.law(attention, fitted_law(left, "run"))
-    plot.series(attention, left, "run", f"population, {fitted}")
-    start = float(left[0].mean())
-    fall = float(np.log(left[0].mean() / left[1].mean()))
+    deficit = 1 - ends.relevant_attention_min
+    fitted = plot.law(attention, fitted_law(deficit, "run"))
+    plot.series(attention, deficit, "run", f"population, {fitted}")
+    start = float(deficit[0].mean())
+    fall = float(np.log(deficit[0].mean() / deficit[1].mean()))
     plot.theory(attention, groups, start * np.exp(-fall * (groups - 4) / 2), "exp(-c D)", color=3)
     power = (groups / 4) ** (-fall / np.log(1.5))
     plot.theory(attention, groups, start * power, "a power of D", color=1)
@@ -103,14 +105,14 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     for ax, label in zip((attention, loss), names, strict=True):
         plot.finish(ax, "groups D", label, **LOG)
         plot.ticks(ax.xaxis, groups)
-    if not whole:
+    if not is_full:
         return figure
-    small, angle = others
-    found = by_epsilon(data).test_loss
-    fitted = plot.law(small, fitted_law(found, "step"))
-    plot.series(small, found, "step", f"population, {fitted}")
+    small, angle = panels
+    losses = by_epsilon(data).test_loss
+    fitted = plot.law(small, fitted_law(losses, "step"))
+    plot.series(small, losses, "step", f"population, {fitted}")
     plot.theory(
-        small, EPSILON, float(found[0].mean()) * np.array(EPSILON) / EPSILON[0], "ε", color=3
+        small, EPSILON, float(losses[0].mean()) * np.array(EPSILON) / EPSILON[0], "ε", color=3
     )
     times, errors = data.step.sel(step=slice(1, LATE[-1])), error(data)
     for color, n in enumerate(SAMPLES):
@@ -210,8 +212,8 @@ FIGURE = Figure(
             origin=derived("derived: sampling noise; the theorem has D exp(-Theta(sqrt D))"),
             statement="On 1000 samples and at equal t the direction of v is no nearer to v* with more groups: at t = 512 its error at D = 8 is at least half of that at D = 4.",
             measure=lambda d: (
-                apart(d.sel(run="n = 1000, D = 8", step=512))
-                / apart(d.sel(run="n = 1000", step=512))
+                direction_error(d.sel(run="n = 1000, D = 8", step=512))
+                / direction_error(d.sel(run="n = 1000", step=512))
             ),
             bound=at_least(0.5),
             why="The theorem's error falls with D; on samples more groups only add noise.",

@@ -57,12 +57,12 @@ def draw(data: xr.Dataset) -> plot.Drawing:
             runs = ends(data, data[D] == groups)
             values = runs[name].assign_coords(cell=product(runs).values)
             plot.series(ax, values, "cell", f"D = {groups}", color=color)
-            whole = ends(data, data[D] == groups, "population")
-            if whole.sizes["cell"]:
+            population = ends(data, data[D] == groups, "population")
+            if population.sizes["cell"]:
                 named = f"population, η = {ONE:g}" if color == 0 else None
-                ends_at = float(whole[name].mean())
+                ends_at = float(population[name].mean())
                 ax.plot(
-                    product(whole),
+                    product(population),
                     [ends_at],
                     "*",
                     color=plot.COLORS[color],

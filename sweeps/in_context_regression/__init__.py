@@ -64,15 +64,15 @@ def at_pauses(data: xr.Dataset, config: Config) -> xr.Dataset:
     The way past L_m leads from the middle between L_m and the level above to that below it. `level`
     is L_m. NaN where a run did not come that far.
     """
-    each = levels(config)
-    middles = (each[:-1] + each[1:]) / 2
-    number = {"pause": np.arange(1, len(each) - 1)}
+    plateaus = levels(config)
+    middles = (plateaus[:-1] + plateaus[1:]) / 2
+    number = {"pause": np.arange(1, len(plateaus) - 1)}
     above, below = (xr.DataArray(x, number, ["pause"]) for x in (middles[:-1], middles[1:]))
     later = data.isel(step=slice(1, None))
     on_way = (later.loss < above) & (later.loss > below)
     slowest = rate(data.loss).where(on_way, np.inf).argmin("step")
-    found = later.isel(step=slowest).where(on_way.any("step"))
-    return found.assign(level=("pause", each[1:-1]))
+    pauses = later.isel(step=slowest).where(on_way.any("step"))
+    return pauses.assign(level=("pause", plateaus[1:-1]))
 
 
 def curves(ax: Any, values: xr.DataArray, color: int, label: str = "") -> None:

@@ -35,8 +35,8 @@ def settings(forms: dict[str, list[float]], times: dict[str, float]) -> dict[str
 def escape(data: xr.Dataset, form: str) -> xr.DataArray:
     """The first recorded step at which half of the first drop is made, against sigma."""
     runs = data.loss.isel(setting=data.form.values == form)
-    each = levels(CONFIG)
-    half = (each[0] + each[1 if form == "separate" else -1]) / 2
+    plateaus = levels(CONFIG)
+    half = (plateaus[0] + plateaus[1 if form == "separate" else -1]) / 2
     first = runs.step.where(runs <= half).min("step")
     return first.swap_dims(setting=SIGMA).drop_vars("setting")
 

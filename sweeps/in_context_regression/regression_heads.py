@@ -17,9 +17,9 @@ SLOW = ON_POPULATION.replace(**{SIGMA: 0.02})
 
 def level_of(data: xr.Dataset) -> xr.DataArray:
     """L_m for m = min(H, D)."""
-    each = levels(SLOW)
+    plateaus = levels(SLOW)
     counts = data[H].values
-    return xr.DataArray(each[np.minimum(counts, len(each) - 1)], {H: counts}, [H])
+    return xr.DataArray(plateaus[np.minimum(counts, len(plateaus) - 1)], {H: counts}, [H])
 
 
 def gain(learned: xr.DataArray) -> xr.DataArray:
@@ -30,15 +30,15 @@ def gain(learned: xr.DataArray) -> xr.DataArray:
 def draw(data: xr.Dataset) -> plot.Drawing:
     """The number of components learned, and the loss, against the number of heads."""
     title = "A head of rank 1 learns one component, and spare heads save time"
-    figure, ((left, right),) = plot.panels(2, title=title)
+    figure, ((components, losses),) = plot.panels(2, title=title)
     for i, t in enumerate(data.step.values[1:]):
-        plot.series(left, data.learned.sel(step=t), H, f"t = {t}", color=i)
-        plot.series(right, data.loss.sel(step=t), H, f"t = {t}", color=i)
+        plot.series(components, data.learned.sel(step=t), H, f"t = {t}", color=i)
+        plot.series(losses, data.loss.sel(step=t), H, f"t = {t}", color=i)
     counts = data[H].values
-    plot.theory(left, counts, np.minimum(counts, 4), "min(H, D)")
-    plot.theory(right, counts, level_of(data).values, r"$L_m$, m = min(H, D)")
-    plot.finish(left, "heads H", "components learned")
-    plot.finish(right, "heads H", "loss L")
+    plot.theory(components, counts, np.minimum(counts, 4), "min(H, D)")
+    plot.theory(losses, counts, level_of(data).values, r"$L_m$, m = min(H, D)")
+    plot.finish(components, "heads H", "components learned")
+    plot.finish(losses, "heads H", "loss L")
     return figure
 
 

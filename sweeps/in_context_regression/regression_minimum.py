@@ -22,18 +22,18 @@ def distance(data: xr.Dataset) -> xr.DataArray:
 def draw(data: xr.Dataset) -> plot.Drawing:
     """The loss at the end against N with the minimum, and how far A is from diagonal."""
     title = "Training ends at the global minimum, which in-weight tasks move off the diagonal"
-    figure, ((left, right),) = plot.panels(2, title=title)
+    figure, ((losses, shares),) = plot.panels(2, title=title)
     for i, c in enumerate(data[SHARE].values):
         runs = last(data).sel({SHARE: c})
-        plot.series(left, runs.loss, N, f"c = {c:g}", color=i)
+        plot.series(losses, runs.loss, N, f"c = {c:g}", color=i)
         law = runs.predicted_loss_minimum.mean("seed")
-        plot.theory(left, law[N].values, law.values, "", color=i)
-        plot.series(right, runs.off_diagonal, N, f"c = {c:g}", color=i)
+        plot.theory(losses, law[N].values, law.values, "", color=i)
+        plot.series(shares, runs.off_diagonal, N, f"c = {c:g}", color=i)
     plot.finish(
-        left, "examples N", "loss at the end", "dashed: minimum", xscale="log", yscale="log"
+        losses, "examples N", "loss at the end", "dashed: minimum", xscale="log", yscale="log"
     )
     plot.finish(
-        right, "examples N", r"share of $|A|^2$ off the diagonal", xscale="log", legend=False
+        shares, "examples N", r"share of $|A|^2$ off the diagonal", xscale="log", legend=False
     )
     return figure
 

@@ -15,29 +15,31 @@ COUNTS = [1000, 2000, 4000, 8000, 16000]
 
 def shift(data: xr.Dataset) -> xr.DataArray:
     """The loss above L_3 at the last pause."""
-    found = at_pauses(data, ON_POPULATION).isel(pause=-1)
-    return found.loss - found.level
+    pauses = at_pauses(data, ON_POPULATION).isel(pause=-1)
+    return pauses.loss - pauses.level
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """The loss of a run for few and many prompts, and both distances from the theory against P."""
     title = "With P prompts the levels and the minimum are missed by about 1/P"
-    figure, ((left, right),) = plot.panels(2, title=title)
+    figure, ((curves, distances),) = plot.panels(2, title=title)
     for i, count in enumerate(data[P].values[[0, -1]]):
         one = data.sel({P: count}).isel(seed=0, step=slice(1, None))
-        left.plot(one.step, one.loss, color=plot.COLORS[i], label=f"P = {count}")
+        curves.plot(one.step, one.loss, color=plot.COLORS[i], label=f"P = {count}")
     for m, level in enumerate(at_pauses(data, ON_POPULATION).level.values):
-        plot.theory(left, 0, level, "", says=f"$L_{m + 1}$")
-    plot.finish(left, "step t", "population loss L", "one run", xscale="log")
+        plot.theory(curves, 0, level, "", says=f"$L_{m + 1}$")
+    plot.finish(curves, "step t", "population loss L", "one run", xscale="log")
     for i, (name, values) in enumerate(
         {
             r"at the pause: $L - L_3$": shift(data),
             "at the end: L - min L": last(data.excess),
         }.items()
     ):
-        fitted = plot.law(right, fitted_law(values, P))
-        plot.series(right, values, P, f"{name}, {fitted}", color=i)
-    plot.finish(right, "training prompts P", "loss above the theory", xscale="log", yscale="log")
+        fitted = plot.law(distances, fitted_law(values, P))
+        plot.series(distances, values, P, f"{name}, {fitted}", color=i)
+    plot.finish(
+        distances, "training prompts P", "loss above the theory", xscale="log", yscale="log"
+    )
     return figure
 
 

@@ -24,33 +24,38 @@ from . import (
 )
 
 
-def of(data: xr.Dataset, form: str) -> xr.Dataset:
+def select(data: xr.Dataset, form: str) -> xr.Dataset:
     """The runs of one form."""
     return data.sel(form=form, drop=True)
 
 
 def principal(data: xr.Dataset) -> xr.DataArray:
     """At the m-th pause: the largest distance of a component from 1 for d <= m and from 0 beyond."""
-    found = at_pauses(of(data, "separate"), ON_POPULATION)
-    place = xr.DataArray(np.arange(1, found.sizes["component"] + 1), dims="component")
-    return abs(found.components - (place <= found.pause)).max("component", skipna=False)
+    pauses = at_pauses(select(data, "separate"), ON_POPULATION)
+    place = xr.DataArray(np.arange(1, pauses.sizes["component"] + 1), dims="component")
+    return abs(pauses.components - (place <= pauses.pause)).max("component", skipna=False)
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """The loss of each run with the levels of the theory, and the components of one run."""
     title = "Separate keys and queries learn in a staircase, merged ones in one drop"
-    figure, ((left, middle, right),) = plot.panels(3, title=title)
+    figure, ((merged, separate, components),) = plot.panels(3, title=title)
     started = data.isel(step=slice(1, None))
-    for ax, form, name in ((left, "merged", "merged"), (middle, "separate", "separate, rank 1")):
-        curves(ax, of(started, form).loss, 0, "a run")
+    for ax, form, name in (
+        (merged, "merged", "merged"),
+        (separate, "separate", "separate, rank 1"),
+    ):
+        curves(ax, select(started, form).loss, 0, "a run")
         for level in levels(ON_POPULATION):
             plot.theory(ax, 0, level, "", says="the levels $L_0$ to $L_4$ of the theory")
         plot.finish(ax, "step t", "loss L", name, xscale="log", legend=False)
-    one = of(started, "separate").isel(seed=0)
+    one = select(started, "separate").isel(seed=0)
     for d in range(one.sizes["component"]):
         part = one.components.isel(component=d)
-        right.plot(one.step, part, color=plot.COLORS[d + 1], label=f"d = {d + 1}")
-    plot.finish(right, "step t", r"$A_{dd}$ / its value at the minimum", "one run", xscale="log")
+        components.plot(one.step, part, color=plot.COLORS[d + 1], label=f"d = {d + 1}")
+    plot.finish(
+        components, "step t", r"$A_{dd}$ / its value at the minimum", "one run", xscale="log"
+    )
     plot.remark(figure, "A line is a run.")
     return figure
 
@@ -76,7 +81,7 @@ FIGURE = Figure(
             statement="In the separate form “the loss exhibits saddle-to-saddle dynamics”: on its way past L_m, m = 1, 2, 3, a run is slowest within 0.2 % of tr Λ of it (median over runs).",
             measure=lambda data: (
                 lambda at: abs(at.loss - at.level).max("pause", skipna=False).fillna(1.0)
-            )(at_pauses(of(data, "separate"), ON_POPULATION)),
+            )(at_pauses(select(data, "separate"), ON_POPULATION)),
             bound=at_most(0.002),
             statistic="median",
             why="The heights of the steps are known in closed form, so the staircase can be tested as a law.",
@@ -85,7 +90,7 @@ FIGURE = Figure(
             "IR-2",
             origin=printed(ABSTRACT),
             statement="In the merged form “the loss trajectory exhibits a single, abrupt drop”: the rate of fall has one peak in each run.",
-            measure=lambda data: drops(of(data, "merged").loss),
+            measure=lambda data: drops(select(data, "merged").loss),
             bound=between(1, 1),
             statistic="each",
             why="The eigenvalues differ here as in the separate form, so the data alone make no staircase.",
@@ -103,7 +108,7 @@ FIGURE = Figure(
             "IR-5",
             origin=interpretation(ABSTRACT, "saddle-to-saddle dynamics"),
             statement="“saddle-to-saddle dynamics”, read as one drop per component: the rate of fall has D = 4 peaks, the mean over runs.",
-            measure=lambda data: drops(of(data, "separate").loss),
+            measure=lambda data: drops(select(data, "separate").loss),
             bound=between(3.8, 4.2),
             why="Two components that are learned together would be one drop.",
         ),

@@ -22,17 +22,17 @@ def gap(data: xr.Dataset) -> xr.DataArray:
 def draw(data: xr.Dataset) -> plot.Drawing:
     """The loss with its law against eta t, and the largest gap against eta."""
     title = "The merged form follows its logistic law"
-    figure, ((left, right),) = plot.panels(2, title=title)
+    figure, ((losses, gaps),) = plot.panels(2, title=title)
     eta = data[ETA].values[0]
     for i, size in enumerate(data.setting.values):
         runs = data.sel({"setting": size, ETA: eta}).isel(seed=0)
         runs = runs.isel(step=slice(1, None))
-        left.plot(runs.step, runs.loss, color=plot.COLORS[i], label=size)
-        plot.theory(left, runs.step.values, runs.predicted_loss_logistic.values, "", color=i)
-        fitted = plot.law(right, fitted_law(gap(data).sel(setting=size), ETA))
-        plot.series(right, gap(data).sel(setting=size), ETA, f"{size}, {fitted}", color=i)
-    plot.finish(left, "step t", "loss L", rf"$\eta$ = {eta:g}; dashed: law", xscale="log")
-    plot.finish(right, r"$\eta$", "largest gap", xscale="log", yscale="log")
+        losses.plot(runs.step, runs.loss, color=plot.COLORS[i], label=size)
+        plot.theory(losses, runs.step.values, runs.predicted_loss_logistic.values, "", color=i)
+        fitted = plot.law(gaps, fitted_law(gap(data).sel(setting=size), ETA))
+        plot.series(gaps, gap(data).sel(setting=size), ETA, f"{size}, {fitted}", color=i)
+    plot.finish(losses, "step t", "loss L", rf"$\eta$ = {eta:g}; dashed: law", xscale="log")
+    plot.finish(gaps, r"$\eta$", "largest gap", xscale="log", yscale="log")
     return figure
 
 

@@ -59,7 +59,7 @@ def measured(
     """
     folder.mkdir(parents=True, exist_ok=True)
     shape = tuple(len(values) for values in axes.values())
-    found, begun, computed = [], time.perf_counter(), 0
+    rows, begun, computed = [], time.perf_counter(), 0
     for done, values in enumerate(itertools.product(*axes.values()), start=1):
         cell = dict(zip(axes, values, strict=True))
         file = folder / (re.sub(r"[^\w.=-]+", "_", "-".join(map(str, values))) + ".json")
@@ -67,12 +67,12 @@ def measured(
             file.with_suffix(".part").write_text(json.dumps(measure(cell)), encoding="utf-8")
             file.with_suffix(".part").replace(file)
             computed += 1
-        found.append(json.loads(file.read_text(encoding="utf-8")))
+        rows.append(json.loads(file.read_text(encoding="utf-8")))
         if progress is not None:
             spent = time.perf_counter() - begun
-            left = spent / computed * (math.prod(shape) - done) if computed else None
-            progress("cell", done, math.prod(shape), left)
-    data = {name: np.asarray([numbers[name] for numbers in found]) for name in found[0]}
+            remaining = spent / computed * (math.prod(shape) - done) if computed else None
+            progress("cell", done, math.prod(shape), remaining)
+    data = {name: np.asarray([numbers[name] for numbers in rows]) for name in rows[0]}
     return xr.Dataset(
         {
             name: (
@@ -90,9 +90,9 @@ def pruned(
 ) -> dict[str, Any]:
     """Perplexity, errors of the attention by layer and sparsity after `llama.prune`."""
     start = time.perf_counter()
-    found, report = llama.prune(weights, tokens, config, heldout=heldout, **methods)
+    sparse_weights, report = llama.prune(weights, tokens, config, heldout=heldout, **methods)
     return {
-        "perplexity": llama.perplexity(found, heldout, config),
+        "perplexity": llama.perplexity(sparse_weights, heldout, config),
         "attention_error": report.attention_error.values.tolist(),
         "attention_error_heldout": report.attention_error_heldout.values.tolist(),
         "regularization": report.regularization.values.tolist(),

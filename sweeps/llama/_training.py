@@ -65,10 +65,10 @@ def trained(folder: Path, steps: int, progress: Any = None) -> tuple[Weights, Co
     stream = corpus().train
     mark = zlib.crc32(stream.tobytes(), zlib.crc32(repr(CONFIG).encode()))
     place = folder / f"llama-{steps}-{mark:08x}"
-    kept = place.with_suffix(".training")
-    found = llama.cached(place, lambda: (train(stream, kept, steps, progress), CONFIG))
-    kept.unlink(missing_ok=True)
-    return found
+    state_file = place.with_suffix(".training")
+    model = llama.cached(place, lambda: (train(stream, state_file, steps, progress), CONFIG))
+    state_file.unlink(missing_ok=True)
+    return model
 
 
 def train(stream: np.ndarray, kept: Path, steps: int, progress: Any) -> Weights:
@@ -83,8 +83,8 @@ def train(stream: np.ndarray, kept: Path, steps: int, progress: Any) -> Weights:
         state, losses = advance(state, jnp.asarray(stream[starts + np.arange(LENGTH)]), steps)
         done = t + len(losses)
         if progress is not None:
-            left = (time.perf_counter() - start) / (done - begun) * (steps - done)
-            progress("training", done, steps, left)
+            remaining = (time.perf_counter() - start) / (done - begun) * (steps - done)
+            progress("training", done, steps, remaining)
         part = kept.with_suffix(".part")
         with part.open("wb") as file:
             np.savez(file, np.asarray(done), *jax.device_get(jax.tree.leaves(state)))
@@ -99,9 +99,9 @@ def opened(kept: Path, start: Any) -> tuple[int, Any]:
     leaves, tree = jax.tree.flatten(start)
     try:
         with np.load(kept) as file:
-            done, *found = (file[name] for name in file.files)
+            done, *arrays = (file[name] for name in file.files)
     except (OSError, ValueError, EOFError, zipfile.BadZipFile):
         return 0, start
-    if [np.shape(x) for x in found] != [np.shape(x) for x in leaves]:
+    if [np.shape(x) for x in arrays] != [np.shape(x) for x in leaves]:
         return 0, start
-    return int(done), jax.tree.unflatten(tree, found)
+    return int(done), jax.tree.unflatten(tree, arrays)

@@ -37,8 +37,10 @@ def experiment(
         texts = calibration(key, cell["seed"], length=int(length)), evaluation(32, int(length))
         streams = [model.stream(before, text, config) for text in texts]
         plan, ratios = layers.LayerPlan(cell["attention"]), layers.Ratios(float(ratio), 0.0)
-        found = layers.prune_layer(jax.random.key(0), layer, streams[0], ratios, plan, config)[0]
-        errors = [float(layers.attention_error(layer, found, x, config)) for x in streams]
+        sparse_layer = layers.prune_layer(
+            jax.random.key(0), layer, streams[0], ratios, plan, config
+        )[0]
+        errors = [float(layers.attention_error(layer, sparse_layer, x, config)) for x in streams]
         return {"attention_error": errors[0], "attention_error_heldout": errors[1]}
 
     cases = [f"{length}/0.5" for length in lengths]
@@ -75,8 +77,8 @@ def slower(data: xr.Dataset) -> xr.DataArray:
     """The rise of the gradient mask's error from the first ratio to the last over that of each
     baseline.
     """
-    whole = rise(data, *at(data, "ratio").ratio.values[[0, -1]]).squeeze("ratio", drop=True)
-    return whole.sel(attention="gradient", drop=True) / whole.sel(attention=list(METHODS[1:]))
+    rises = rise(data, *at(data, "ratio").ratio.values[[0, -1]]).squeeze("ratio", drop=True)
+    return rises.sel(attention="gradient", drop=True) / rises.sel(attention=list(METHODS[1:]))
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
@@ -86,13 +88,13 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     )
     kinds = {"attention_error": "calibration text", "attention_error_heldout": "held-out text"}
     for row, (name, text) in zip(axes, kinds.items(), strict=True):
-        for ax, along in zip(row, ("length", "ratio"), strict=True):
-            cases = at(data, along)
+        for ax, axis in zip(row, ("length", "ratio"), strict=True):
+            cases = at(data, axis)
             for color, attention in enumerate(METHODS):
-                plot.series(ax, cases[name].sel(attention=attention), along, attention, color=color)
-            fixed = "ratio 0.5" if along == "length" else f"{int(data.length.max())} tokens"
+                plot.series(ax, cases[name].sel(attention=attention), axis, attention, color=color)
+            fixed = "ratio 0.5" if axis == "length" else f"{int(data.length.max())} tokens"
             names = {"length": "length in tokens", "ratio": "share of weights pruned"}
-            plot.finish(ax, names[along], "error of the attention", f"{text}, {fixed}")
+            plot.finish(ax, names[axis], "error of the attention", f"{text}, {fixed}")
     return figure
 
 

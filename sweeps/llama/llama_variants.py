@@ -81,8 +81,8 @@ def lead(data: xr.Dataset) -> xr.DataArray:
     """Excess perplexity of the variant that is best on the mean over seeds, over that of SparseGPT,
     on the amount of text that is better for it.
     """
-    found = data.perplexity.sel(temperature=False)
-    cost = found - found.sel(variant="dense")
+    perplexity = data.perplexity.sel(temperature=False)
+    cost = perplexity - perplexity.sel(variant="dense")
     best = {}
     for kind, known in (("ours", VARIANTS), ("theirs", ("sparsegpt", "sparsegpt, more text"))):
         some = cost.sel(variant=[name for name in data.variant.values if name in known])
@@ -100,9 +100,9 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     )
     methods = [name for name in data.variant.values if name not in ("dense", "wanda")]
     for ax, ratio in zip(axes[0], data.ratio.values, strict=True):
-        found = data.perplexity.sel(ratio=ratio)
+        perplexity = data.perplexity.sel(ratio=ratio)
         for color, (temperature, text) in enumerate(((False, "plain"), (True, "temperature"))):
-            cost = (found - found.sel(variant="dense")).sel(
+            cost = (perplexity - perplexity.sel(variant="dense")).sel(
                 temperature=temperature, variant=methods
             )
             for seed in data.seed.values:

@@ -50,15 +50,15 @@ def draw_time(
     data: xr.Dataset, x: str, values: np.ndarray, label: str, printed: float, measured: float
 ) -> plot.Drawing:
     """The loss in t, and the time to 0.1 against x with two power laws through the middle."""
-    figure, (left, right) = panels(2, "Steps until the test loss is below 0.1 (S1)", width=4.0)
+    figure, (curves, scaling) = panels(2, "Steps until the test loss is below 0.1 (S1)", width=4.0)
     data = data.assign_coords({x: values})
-    lines(left, data.loss, "step", x, label + " = {:.2g}", markers=False)
-    plot.finish(left, "step t", "test hinge loss")
+    lines(curves, data.loss, "step", x, label + " = {:.2g}", markers=False)
+    plot.finish(curves, "step t", "test hinge loss")
     times, middle = fitted(data), len(values) // 2
-    plot.series(right, times, x, f"measured, {plot.law(right, fitted_law(times, x))}")
+    plot.series(scaling, times, x, f"measured, {plot.law(scaling, fitted_law(times, x))}")
     for color, power, note in ((1, printed, ", as printed"), (2, measured, "")):
         curve = float(times.mean("seed")[middle]) * (values / values[middle]) ** power
-        plot.theory(right, values, curve, f"exponent {power:g}{note}", color=color)
-    plot.finish(right, label, "steps", xscale="log", yscale="log")
-    plot.ticks(right.xaxis, values, [f"{v:.2g}" for v in values])
+        plot.theory(scaling, values, curve, f"exponent {power:g}{note}", color=color)
+    plot.finish(scaling, label, "steps", xscale="log", yscale="log")
+    plot.ticks(scaling.xaxis, values, [f"{v:.2g}" for v in values])
     return figure

@@ -19,17 +19,17 @@ RUNS: dict[str, list] = {
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """The loss in t; at the end the loss, and that of the changes cut to rank 1."""
-    figure, (left, right) = panels(
+    figure, (curves, bars) = panels(
         2, "LoRA of rank 1 learns what truncation to rank 1 loses (S1)", width=4.2
     )
-    lines(left, data.loss, "step", "run", markers=False)
-    plot.finish(left, "step t", "test hinge loss")
+    lines(curves, data.loss, "step", "run", markers=False)
+    plot.finish(curves, "step t", "test hinge loss")
     at, cut = np.arange(data.sizes["run"]), data.truncated_loss.sel(kept_rank=1)
-    plot.bars(right, at - 0.2, last(data.loss), 0.4, "trained")
-    plot.bars(right, at + 0.2, cut, 0.4, "changes cut to rank 1", color=1)
-    right.set_xticks(at, data.run.values)
-    slanted(right)
-    plot.finish(right, "", "test hinge loss")
+    plot.bars(bars, at - 0.2, last(data.loss), 0.4, "trained")
+    plot.bars(bars, at + 0.2, cut, 0.4, "changes cut to rank 1", color=1)
+    bars.set_xticks(at, data.run.values)
+    slanted(bars)
+    plot.finish(bars, "", "test hinge loss")
     return figure
 
 

@@ -26,7 +26,7 @@ STARTS = {"ξ = 0.01": [0.01] * len(WIDTHS), "ξ ∝ 1/√m": [0.01 * (200 / m) 
 CELLS: dict[str, list] = {
     "cell": [f"{start}, m = {m}" for start in STARTS for m in WIDTHS],
     "num_neurons": WIDTHS * 2,
-    "output_scale": [xi for several in STARTS.values() for xi in several],
+    "output_scale": [xi for scales in STARTS.values() for xi in scales],
 }
 
 
@@ -61,10 +61,10 @@ def projected(data: xr.Dataset, own: bool) -> tuple[xr.DataArray, xr.DataArray]:
     """Sizes of the projections of o_i and of o_i - o_i(0) on the pattern of the neuron's class, or
     on all others, of which the mean is taken.
     """
-    found = (abs(data.neuron_projections), abs(data.neuron_change_projections))
-    pattern = xr.DataArray(np.arange(found[0].sizes["pattern"]), dims="pattern")
+    sizes = (abs(data.neuron_projections), abs(data.neuron_change_projections))
+    pattern = xr.DataArray(np.arange(sizes[0].sizes["pattern"]), dims="pattern")
     shown = (pattern == data.neuron_class) == own
-    first, second = (x.where(shown).mean("pattern") for x in found)
+    first, second = (x.where(shown).mean("pattern") for x in sizes)
     return first, second
 
 
@@ -83,8 +83,8 @@ def extremes(data: xr.Dataset, own: bool) -> tuple[xr.DataArray, xr.DataArray]:
     shown = (
         (pattern == data.neuron_class) & of_set if own else (pattern != data.neuron_class) & ~of_set
     )
-    found = [abs(x).where(shown) for x in (data.neuron_projections, data.neuron_change_projections)]
-    ends = [x.min(["neuron", "pattern"]) if own else x.max(["neuron", "pattern"]) for x in found]
+    sizes = [abs(x).where(shown) for x in (data.neuron_projections, data.neuron_change_projections)]
+    ends = [x.min(["neuron", "pattern"]) if own else x.max(["neuron", "pattern"]) for x in sizes]
     return ends[0], ends[1]
 
 

@@ -26,13 +26,13 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         across=2,
     )
     for row, M in zip(axes.reshape(-1, 2), counts, strict=True):
-        some, asked = data.sel(num_patterns=M), (data.batch_size >= M) & (data.noise <= 1 / M)
+        some, condition = data.sel(num_patterns=M), (data.batch_size >= M) & (data.noise <= 1 / M)
         for ax, values, label, digits in (
             (row[0], last(some.loss), "test hinge loss", 4),
             (row[1], xr.ufuncs.log10(gap(some)), r"$\log_{10}\, s_2 / s_3$ of $\Delta W_K$", 1),
         ):
             plot.heat(ax, values, "batch_size", "noise", label=label, digits=digits)
-            plot.boundary(ax, asked, "batch_size", "noise", "B ≥ M, τ ≤ 1/M (constants 1)")
+            plot.boundary(ax, condition, "batch_size", "noise", "B ≥ M, τ ≤ 1/M (constants 1)")
             plot.finish(ax, "batch B", "norm of the noise τ", f"M = {M}", legend=False)
     return figure
 

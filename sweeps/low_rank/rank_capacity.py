@@ -19,9 +19,9 @@ def beyond(data: xr.Dataset) -> xr.DataArray:
     """s_(R+1) / s_1 of W_Q and W_K where a dimension is below R. Key 100: at most 0.012."""
     s = last(data.singular_values).sel(matrix=["WQ", "WK"])
     R = data.num_relevant_patterns
-    few = (data.query_dim < R) | (data.value_dim < R)
+    is_narrow = (data.query_dim < R) | (data.value_dim < R)
     after = s.sel(index=R + 1).drop_vars("index")
-    return (after / s.sel(index=1, drop=True)).where(few)
+    return (after / s.sel(index=1, drop=True)).where(is_narrow)
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:

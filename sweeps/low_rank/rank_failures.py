@@ -23,7 +23,7 @@ PAIRS: dict[str, list] = {
 }
 
 
-def of(data: xr.Dataset, matrix: str) -> xr.DataArray:
+def spectrum(data: xr.Dataset, matrix: str) -> xr.DataArray:
     """Singular values of a change at the end."""
     return last(data.singular_values).sel(matrix=matrix)
 
@@ -33,12 +33,12 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     figure, axes = panels(
         4, "Coherent patterns and strong noise break learning and ranks (S1)", width=3.4
     )
-    gap = xr.ufuncs.log10(ratio(of(data, "WK"), 2, 3))
+    gap = xr.ufuncs.log10(ratio(spectrum(data, "WK"), 2, 3))
     for ax, values, label, digits in (
         (axes[0], last(data.loss), "test hinge loss", 2),
         (axes[1], rank_cost(data, 1), "cost of rank 1", 2),
         (axes[2], gap, r"$\log_{10}\, s_2 / s_3$ of $\Delta W_K$", 1),
-        (axes[3], ratio(of(data, "WV"), 2, 1), r"$s_2 / s_1$ of $\Delta W_V$", 2),
+        (axes[3], ratio(spectrum(data, "WV"), 2, 1), r"$s_2 / s_1$ of $\Delta W_V$", 2),
     ):
         plot.heat(ax, values, "pair", "noise", label=label, digits=digits)
         plot.finish(ax, "coherent pair, its cosine", "noise σ", legend=False)

@@ -30,14 +30,14 @@ def over_T(found: xr.DataArray, setting: str) -> xr.DataArray:
 
 def diagonal(data: xr.Dataset, setting: str) -> xr.DataArray:
     """The relevant diagonal of W_Q and W_K over T in a setting."""
-    found = parts(data.projections.sel(projection=["WQ", "WK"]))
-    return over_T(found.relevant_diagonal, setting)
+    blocks = parts(data.projections.sel(projection=["WQ", "WK"]))
+    return over_T(blocks.relevant_diagonal, setting)
 
 
 def further(data: xr.Dataset) -> xr.DataArray:
     """The mean diagonal at the largest T over that at the smallest."""
-    found = (diagonal(data, name) for name in NAMES)
-    return xr.concat([x.isel(T=-1) / x.isel(T=0, drop=True) for x in found], "setting")
+    diagonals = (diagonal(data, name) for name in NAMES)
+    return xr.concat([x.isel(T=-1) / x.isel(T=0, drop=True) for x in diagonals], "setting")
 
 
 def fall(data: xr.Dataset) -> xr.DataArray:

@@ -47,9 +47,9 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     removed, attention in t.
     """
     figure, axes = panels(4, "Changes have rank 2 with several heads and layers (P1)", width=3.4)
-    s, few = last(data.singular_values), slice(0, 5)
-    lines(axes[0], (s / s.sel(index=1)).isel(index=few).max("matrix"), "index", "shape")
-    lines(axes[1], data.truncated_loss.isel(kept_rank=few), "kept_rank", "shape")
+    s, first_five = last(data.singular_values), slice(0, 5)
+    lines(axes[0], (s / s.sel(index=1)).isel(index=first_five).max("matrix"), "index", "shape")
+    lines(axes[1], data.truncated_loss.isel(kept_rank=first_five), "kept_rank", "shape")
     lines(axes[2], data.head_pruned_loss, "removed_heads", "shape")
     lines(axes[3], data.relevant_query_attention, "step", "shape")
     plot.finish(

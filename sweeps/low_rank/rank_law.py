@@ -54,13 +54,13 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         lines(ax, s.sel(matrix=matrix).isel(index=slice(0, 8)), "index", "case")
         ax.set_ylim(1e-4, 1.5)
         plot.finish(ax, "index", f"singular value / largest, {matrix}", yscale="log", legend=False)
-    by_rank, found, predicted = axes[4:]
-    lines(by_rank, shared.truncated_loss.isel(kept_rank=slice(0, 8)), "kept_rank", "case")
-    plot.finish(by_rank, "all changes cut to rank r", "test hinge loss", legend=False)
-    plot.legend_below(figure, by_rank)
+    loss_panel, gap_panel, law_panel = axes[4:]
+    lines(loss_panel, shared.truncated_loss.isel(kept_rank=slice(0, 8)), "kept_rank", "case")
+    plot.finish(loss_panel, "all changes cut to rank r", "test hinge loss", legend=False)
+    plot.legend_below(figure, loss_panel)
     for ax, values, label in (
-        (found, last(data.gap_rank), "rank, by the largest gap"),
-        (predicted, law(data, LAW), "rank of the law"),
+        (gap_panel, last(data.gap_rank), "rank, by the largest gap"),
+        (law_panel, law(data, LAW), "rank of the law"),
     ):
         plot.heat(ax, values, "matrix", "case", label=label, digits=1)
         plot.finish(ax, "", "", legend=False)

@@ -68,10 +68,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     """The mean blocks of each matrix, a bar for each setting."""
     title = rf"$\mu_i^\top \Delta W \mu_j$: means over blocks (n = {data.sizes['seed']} seeds)"
     figure, axes = plot.panels(3, title=title, width=6.7, height=2.0, across=1)
-    found = parts(data.projections).to_array("block")
-    names = [str(name).replace("_", "\n") for name in found.block.values]
+    blocks = parts(data.projections).to_array("block")
+    names = [str(name).replace("_", "\n") for name in blocks.block.values]
     for ax, matrix in zip(axes[0], data.projection.values, strict=True):
-        bars(ax, found.sel(projection=matrix), names)
+        bars(ax, blocks.sel(projection=matrix), names)
         ax.axhline(0, color="#333333", linewidth=0.6)
         plot.finish(ax, "", f"mean projection, {matrix}", legend=False)
         ax.set_yscale("symlog", linthresh=0.01)

@@ -32,11 +32,11 @@ PANELS = {
 
 def moved(data: xr.Dataset) -> xr.DataArray:
     """The largest change of the loss and of the two attentions by a cut to rank 2 or more."""
-    found = (abs(rank_cost(data, slice(2, None), name)).max("kept_rank") for name in PANELS)
-    return worst(*found)
+    costs = (abs(rank_cost(data, slice(2, None), name)).max("kept_rank") for name in PANELS)
+    return worst(*costs)
 
 
-def alone(data: xr.Dataset) -> xr.DataArray:
+def single_cost(data: xr.Dataset) -> xr.DataArray:
     """The cost of cutting one matrix to rank 1."""
     return data.alone_truncated_loss - data.truncated_loss.isel(kept_rank=-1)
 
@@ -63,7 +63,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         plot.finish(ax, "rank r", label, xscale="log", legend=False)
         plot.ticks(ax.xaxis, ranks)
     plot.legend_below(figure, axes[1])
-    bars(axes[3], alone(data), [str(c) for c in data.cut.values])
+    bars(axes[3], single_cost(data), [str(c) for c in data.cut.values])
     plot.finish(axes[3], "the one matrix cut to rank 1", "rise of the loss", legend=False)
     return figure
 

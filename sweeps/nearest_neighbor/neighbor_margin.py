@@ -90,9 +90,9 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     """1 - cosine of W, and cosine of what W has outside its structure, in t."""
     title = "Few prompts: W goes to its max-margin direction, if one example is best"
     figure, (axes,) = plot.panels(2, title=title)
-    whole, off = cosines(data), cosines(data, off_structure)
+    cosine, off_cosine = cosines(data), cosines(data, off_structure)
     for color, name in enumerate(data.training.values):
-        for ax, values in zip(axes, (1 - whole, off), strict=True):
+        for ax, values in zip(axes, (1 - cosine, off_cosine), strict=True):
             later = values.sel(training=name).isel(step=slice(1, None))
             plot.series(ax, later, "step", str(name), color=color)
     plot.finish(axes[0], "step t", "1 − cosine", "W", legend=False, **LOG)

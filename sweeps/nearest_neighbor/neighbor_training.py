@@ -45,8 +45,8 @@ def slopes(data: xr.Dataset, name: str) -> str:
     """The least and the greatest exponent of t among the settings that have learned, in words; "" for short runs."""
     if int(data.step[-1]) <= 500:
         return ""
-    found = converged(data, late_slope(data[name])).mean("seed")
-    ends = f"slopes {float(found.min()):.2f} to {float(found.max()):.2f}".replace("-", "−")
+    exponents = converged(data, late_slope(data[name])).mean("seed")
+    ends = f"slopes {float(exponents.min()):.2f} to {float(exponents.max()):.2f}".replace("-", "−")
     return f"{ends} where 2 L(500) ≤ 0.21"
 
 
@@ -64,8 +64,8 @@ def draw(data: xr.Dataset) -> plot.Drawing:
             runs = late.sel(setting=setting)
             dashed = runs[f"predicted_{law}"].isel(seed=0).where(late.step >= 50)
             course(ax, factor * runs[name], str(setting), i, factor * dashed)
-        found = slopes(late, name)
-        plot.finish(ax, "step t", label, f"{title}; {found}" * bool(found), legend=False, **LOG)
+        note = slopes(late, name)
+        plot.finish(ax, "step t", label, f"{title}; {note}" * bool(note), legend=False, **LOG)
     plot.legend_below(figure, axes[0, 0])
     return figure
 

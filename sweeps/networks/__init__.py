@@ -114,14 +114,16 @@ def climbed(
 
     The sweep of each rung is stored in the folder, and read from it if it is there.
     """
-    begun, found = time.perf_counter(), []
+    begun, datasets = time.perf_counter(), []
     rungs = list(asked["rungs"])
     for done, rung in enumerate(rungs, start=1):
-        found.append(_rung(ladder, rung, folder, key, asked))
+        datasets.append(_rung(ladder, rung, folder, key, asked))
         if progress is not None:
             spent = time.perf_counter() - begun
             progress("rung", done, len(rungs), spent / done * (len(rungs) - done))
-    return xr.concat(found, "rung", join="override", combine_attrs="drop").assign_coords(rung=rungs)
+    return xr.concat(datasets, "rung", join="override", combine_attrs="drop").assign_coords(
+        rung=rungs
+    )
 
 
 def _rung(
@@ -155,11 +157,11 @@ def _rung(
             **{name: data[name] for name in names},
             **ladder.also(Trained(theory, config, data, shared)),
         }
-    kept = {name: last(values).transpose(ladder.axis, "seed") for name, values in read.items()}
-    missing = xr.full_like(next(iter(kept.values())), np.nan, dtype=float)
+    endpoints = {name: last(values).transpose(ladder.axis, "seed") for name, values in read.items()}
+    missing = xr.full_like(next(iter(endpoints.values())), np.nan, dtype=float)
     return xr.Dataset(
         {
-            name: kept.get(name, missing).astype(float).drop_attrs()
+            name: endpoints.get(name, missing).astype(float).drop_attrs()
             for name in (*SEEN, *ladder.names)
         }
     )

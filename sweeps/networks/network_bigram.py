@@ -48,10 +48,10 @@ def stages(trained: Trained) -> Mapping[str, xr.DataArray]:
     data = trained.data
     best = data.predicted_loss.isel(step=0)
     excess = (data.loss - best) / (data.unigram_loss.isel(step=0) - best)
-    seen = data.attended_attention
-    begun = seen.isel(step=0)
-    rise = seen.isel(step=-1) - begun
-    way = (seen - begun) / rise.where(rise > LEAST)
+    attention = data.attended_attention
+    begun = attention.isel(step=0)
+    rise = attention.isel(step=-1) - begun
+    way = (attention - begun) / rise.where(rise > LEAST)
     at = reached(excess, 1)
     return {
         "stage_one": stage_one(excess),

@@ -28,8 +28,8 @@ STARTS = {"from_trained": -1, "from_scratch": 0}  # the place of the weights amo
 
 def downstream(outputs: Any, maps: Any, problem: Any, config: Any) -> dict[str, Any]:
     """The accuracy on the downstream test samples, with their margin."""
-    there = problem._replace(test=law.moved(problem.downstream_test, problem, config))
-    return {"accuracy": TASK.metrics(outputs, maps, there, config)["accuracy"]}
+    downstream_problem = problem._replace(test=law.moved(problem.downstream_test, problem, config))
+    return {"accuracy": TASK.metrics(outputs, maps, downstream_problem, config)["accuracy"]}
 
 
 @functools.cache
@@ -46,7 +46,7 @@ def trained_on(trained: Trained) -> Mapping[str, xr.DataArray]:
     """The downstream accuracy after 100 steps from the trained weights, and from those at step 0."""
     theory, config = network(), trained.config.replace(horizon=STEPS)
     number = trained.data[SAMPLES].values[0]
-    found = {}
+    accuracies = {}
     for name, place in STARTS.items():
         step = trained.data.step.values[place]
         runs = [
@@ -57,8 +57,8 @@ def trained_on(trained: Trained) -> Mapping[str, xr.DataArray]:
         after = jaxtheory.sweep(
             theory, config, steps=STEPS, record=[STEPS], start=start, **trained.shared
         )
-        found[name] = last(after.accuracy)
-    return found
+        accuracies[name] = last(after.accuracy)
+    return accuracies
 
 
 DOWNSTREAM: Ladder = GROUPS._replace(

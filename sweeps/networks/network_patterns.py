@@ -33,19 +33,19 @@ def changed(trained: Trained) -> Mapping[str, xr.DataArray]:
 
     def updates(part: str) -> list[np.ndarray]:
         names = [f"params_params_{part.format(layer)}_kernel" for layer in range(network.depth.cap)]
-        kept = [data[name].transpose(SIGMA, "seed", "step", ...).values for name in names]
-        return [W[:, :, -1] - W[:, :, 0] for W in kept]
+        histories = [data[name].transpose(SIGMA, "seed", "step", ...).values for name in names]
+        return [W[:, :, -1] - W[:, :, 0] for W in histories]
 
-    both = updates("attention_{}_query") + updates("attention_{}_key")
-    heads = [head for W in both for head in np.split(W, network.heads.cap, axis=-1)]
+    changes = updates("attention_{}_query") + updates("attention_{}_key")
+    heads = [head for W in changes for head in np.split(W, network.heads.cap, axis=-1)]
     shares = [third(np.linalg.svd(W, compute_uv=False)) for W in heads]
-    found = {"third_value": np.mean(shares, axis=0)}
+    measures = {"third_value": np.mean(shares, axis=0)}
     if network.mlp != "none":
         sizes = [np.sort(np.linalg.norm(W, axis=-2)) for W in updates("mlp_in_{}")]
         at = -(-95 * sizes[0].shape[-1] // 100) - 1
         small = [np.mean(s < SMALL * s[..., at, None], axis=-1) for s in sizes]
-        found["small_changes"] = np.mean(small, axis=0)
-    return {name: data.diverged_at.copy(data=values) for name, values in found.items()}
+        measures["small_changes"] = np.mean(small, axis=0)
+    return {name: data.diverged_at.copy(data=values) for name, values in measures.items()}
 
 
 def changed_in_theorem(data: xr.Dataset) -> Mapping[str, xr.DataArray]:

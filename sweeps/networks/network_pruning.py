@@ -36,14 +36,14 @@ def layer(params: Mapping[str, Any], problem: Any) -> model.Problem:
         outputs=width, depth=0, heads=1, width=width, norm=norm, positions="sinusoidal"
     )
 
-    def seen(x: jax.Array) -> jax.Array:
+    def embed(x: jax.Array) -> jax.Array:
         outputs: jax.Array = before.apply({"params": weights}, x)
         return outputs
 
     query, key = (params["attention_0"][name]["kernel"] for name in ("query", "key"))
     query = query / len(query) ** 0.5
     unused = jnp.zeros((3, *query.shape), query.dtype)
-    inputs, heldout, mask = seen(problem.inputs), seen(problem.heldout), problem.attention_mask
+    inputs, heldout, mask = embed(problem.inputs), embed(problem.heldout), problem.attention_mask
     return model.Problem(inputs, heldout, query, key, query @ key.T, mask, unused)
 
 
@@ -62,10 +62,10 @@ def errors(problem: model.Problem, config: Any, ratios: list[float]) -> dict[str
     rows = []
     for ratio in ratios:
         at = config.replace(pruning_ratio=ratio)
-        kept = pruning.pruned_weights(mask.params(state, problem, at), problem, at)
-        fitted = pruning.plain_errors(kept[None], problem, at)["relative_error"]
-        others = predictions.baselines(problem, at)["relative_error"]
-        rows.append(jnp.concatenate([fitted, others])[: len(PRUNERS)])
+        weights = pruning.pruned_weights(mask.params(state, problem, at), problem, at)
+        fitted = pruning.plain_errors(weights[None], problem, at)["relative_error"]
+        baselines = predictions.baselines(problem, at)["relative_error"]
+        rows.append(jnp.concatenate([fitted, baselines])[: len(PRUNERS)])
     return dict(zip(PRUNERS, jnp.stack(rows, axis=1), strict=True))
 
 
@@ -74,14 +74,14 @@ def pruned(trained: Trained) -> Mapping[str, xr.DataArray]:
     data, width = trained.data, trained.config.width.cap
     ratios = data[RHO].values.tolist()
     config = THEORY.Config(**PRUNING.data, **MASK).replace(dimension=width)
-    each = []
+    layers = []
     for seed in data.seed.values:
         where: dict[str, Any] = {RHO: ratios[0], "seed": seed}
         params = jaxtheory.params(data, trained.theory, **where)["params"]
-        each.append(layer(params, jaxtheory.problem(data, trained.theory, **where)))
-    problems = jax.tree.map(lambda *leaves: jnp.stack(leaves), *each)
-    found = jax.jit(jax.vmap(lambda problem: errors(problem, config, ratios)))(problems)
-    return {name: xr.DataArray(values, dims=("seed", RHO)) for name, values in found.items()}
+        layers.append(layer(params, jaxtheory.problem(data, trained.theory, **where)))
+    problems = jax.tree.map(lambda *leaves: jnp.stack(leaves), *layers)
+    table = jax.jit(jax.vmap(lambda problem: errors(problem, config, ratios)))(problems)
+    return {name: xr.DataArray(values, dims=("seed", RHO)) for name, values in table.items()}
 
 
 PRUNING = Ladder(

@@ -15,8 +15,8 @@ SPREAD, LINEAR = "attention_spread", "predicted_attention_spread_linear"
 
 def escape(data: xr.Dataset, name: str = SPREAD) -> xr.DataArray:
     """The first step at which tokens differ by half the uniform attention; NaN where none does."""
-    apart = data[name] >= UNIFORM / 2
-    return data.step[apart.argmax("step")].where(apart.any("step"))
+    exceeds = data[name] >= UNIFORM / 2
+    return data.step[exceeds.argmax("step")].where(exceeds.any("step"))
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:

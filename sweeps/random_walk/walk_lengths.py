@@ -37,8 +37,8 @@ def sharpness(data: xr.Dataset) -> xr.DataArray:
     """-log(1 - attention on the parent) of the runs that select it, at most that of the smallest
     number (708; 87 in float32).
     """
-    rest = last(data.stray_attention).where(right(data))
-    return -xr.apply_ufunc(np.log, rest.clip(float(np.finfo(rest.dtype).tiny)))
+    stray = last(data.stray_attention).where(right(data))
+    return -xr.apply_ufunc(np.log, stray.clip(float(np.finfo(stray.dtype).tiny)))
 
 
 def typical(data: xr.Dataset, rule: str) -> xr.DataArray:
@@ -72,8 +72,8 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         )
         for j, n in enumerate(lengths[-2:]):
             share_of_seeds = right(data.sel({P: p})).isel(case=data[N].values == n).mean("seed")
-            found = share_of_seeds.swap_dims(case=M).sortby(M).drop_duplicates(M)
-            plot.series(wide, found, M, f"N = {n}, p = {p:g}", color=2 * i + j)
+            shares = share_of_seeds.swap_dims(case=M).sortby(M).drop_duplicates(M)
+            plot.series(wide, shares, M, f"N = {n}, p = {p:g}", color=2 * i + j)
     plot.finish(
         wide,
         "dimension of the encodings, M",

@@ -20,9 +20,9 @@ ADAM = ("adam", "adam_literal")
 LINEAR = ("sgd", "momentum", "sgd_cosine")
 
 
-def of(measure: Measure, *algorithms: str) -> Measure:
+def restrict(measure: Measure, *algorithms: str) -> Measure:
     """A measure of the runs of some algorithms."""
-    return lambda data: optimizers.together(measure(data), ETA, *algorithms)
+    return lambda data: optimizers.stack(measure(data), ETA, *algorithms)
 
 
 def solved(data: xr.Dataset) -> xr.DataArray:
@@ -43,7 +43,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     shown = {"parent_attention": "attention on the parent", V: OF_V}
     for ax, (name, label) in zip(axes[0, 1:], shown.items(), strict=True):
         for color, algorithm in enumerate(LABELS):
-            curve = optimizers.of(data[name], ETA, algorithm)
+            curve = optimizers.select(data[name], ETA, algorithm)
             middle = curve.isel(rate=curve.sizes["rate"] // 2, drop=True)
             plot.series(ax, middle, "step", LABELS[algorithm], color=color)
         plot.finish(ax, "step t (middle learning rates)", label, legend=False)
@@ -74,7 +74,7 @@ FIGURE = Figure(
             "RW-42",
             origin=derived("measured"),
             statement="With momentum and cosine decay as with gradient descent, most runs give the parent the most attention and predict optimally, at each of three rates.",
-            measure=of(solved, *LINEAR),
+            measure=restrict(solved, *LINEAR),
             bound=at_least(0.5),
             statistic="share",
             panel=0,
@@ -84,7 +84,7 @@ FIGURE = Figure(
             "RW-43",
             origin=derived("measured"),
             statement="Adam does not: of its runs on u, w and on W together, at most a quarter do so. Its first step makes all entries of V equal, so that its output does not depend on attention.",
-            measure=of(solved, *ADAM),
+            measure=restrict(solved, *ADAM),
             bound=at_most(0.25),
             statistic="share",
             where="together",

@@ -53,8 +53,8 @@ def second(data: xr.Dataset, k: int) -> xr.DataArray:
 
 def distance(data: xr.Dataset, name: str) -> xr.DataArray:
     """log e - log e of the theory, of the medians, away from the peak."""
-    found = data.sel({N: AWAY})
-    pair = error(found), theory(found, name)
+    flanks = data.sel({N: AWAY})
+    pair = error(flanks), theory(flanks, name)
     return xr.apply_ufunc(np.log, pair[0].median("seed") / pair[1].median("seed"))
 
 

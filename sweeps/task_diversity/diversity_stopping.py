@@ -19,27 +19,27 @@ STEPS = 30000
 RECORD = [0, *sorted({round(t) for t in np.geomspace(1, STEPS, 30)})]
 
 
-def of(data: xr.Dataset, algorithm: str) -> xr.DataArray:
+def path_error(data: xr.Dataset, algorithm: str) -> xr.DataArray:
     """The error on fresh tasks of one of the two paths."""
     return data.icl_error.sel(algorithm=algorithm, drop=True)
 
 
-def apart(data: xr.Dataset) -> xr.DataArray:
+def log_distance(data: xr.Dataset) -> xr.DataArray:
     """The largest distance of the logs of both paths' errors up to the best time of descent."""
-    path, ridge = of(data, "path"), of(data, "ridge_path")
+    path, ridge = path_error(data, "path"), path_error(data, "ridge_path")
     early = path.step <= path.idxmin("step")
     return np.abs(np.log(path) - np.log(ridge)).where(early).max("step")
 
 
 def stopped(data: xr.Dataset) -> xr.DataArray:
     """The least error along descent."""
-    return of(data, "path").min("step")
+    return path_error(data, "path").min("step")
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """The errors of both paths at the peak, and the least and the last against tau."""
     title = "Stopped early, descent has no peak"
-    figure, ((left, right),) = plot.panels(2, title=title)
+    figure, ((paths, minima),) = plot.panels(2, title=title)
     counts = data[N].values
     peak = counts[len(counts) // 2]
     later = data.sel({N: peak}).isel(step=slice(1, None))
@@ -48,15 +48,15 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         values[x], middle(values), plot.MARKERS[i] + "-", color=plot.COLORS[i], ms=3, label=says
     )
     for i, (name, says) in enumerate({"path": "descent", "ridge_path": "ridge"}.items()):
-        curve(left, of(later, name), "step", i, says)
+        curve(paths, path_error(later, name), "step", i, says)
     law = middle(later.predicted_icl_error_stopped.isel(algorithm=0))
-    plot.theory(left, law.step, law, "law of ridge")
-    plot.finish(left, "step t", "error on fresh tasks", "at the peak", xscale="log", yscale="log")
+    plot.theory(paths, law.step, law, "law of ridge")
+    plot.finish(paths, "step t", "error on fresh tasks", "at the peak", xscale="log", yscale="log")
     d = 4 if int(counts.max()) < WEIGHTS else D
     one = data.assign_coords({N: data[N] / d**2})
-    curve(right, stopped(one), N, 0, "least along descent")
-    curve(right, last(of(one, "path")), N, 1, "at the last step")
-    plot.finish(right, r"$\tau = n / d^2$", "error on fresh tasks", "medians", yscale="log")
+    curve(minima, stopped(one), N, 0, "least along descent")
+    curve(minima, last(path_error(one, "path")), N, 1, "at the last step")
+    plot.finish(minima, r"$\tau = n / d^2$", "error on fresh tasks", "medians", yscale="log")
     return figure
 
 
@@ -85,7 +85,7 @@ FIGURE = Figure(
             "TD-16",
             origin=derived("derived: 1 − (1 − 2ηc)^t ≈ c / (c + 1/(2ηt))"),
             statement="Until its best step, descent stopped at t and ridge regression with penalty λ = d / (2ηt) have errors on fresh tasks whose logs differ by at most 0.05.",
-            measure=apart,
+            measure=log_distance,
             bound=at_most(0.05),
             statistic="median",
             minimum=3,
@@ -106,7 +106,7 @@ FIGURE = Figure(
             "TD-18",
             origin=derived("measured: descent at the last step"),
             statement="Continued to step 30000, the error at n = d(d + 1) is at least 3 times the least along descent.",
-            measure=lambda data: (last(of(data, "path")) / stopped(data)).sel({N: WEIGHTS}),
+            measure=lambda data: (last(path_error(data, "path")) / stopped(data)).sel({N: WEIGHTS}),
             bound=at_least(3.0),
             statistic="median",
             why="The peak is there for whoever trains long enough.",

@@ -7,7 +7,8 @@ line of JSON per theory says for the benchmark's sweep of 32 runs: the number of
 training loop the known lengths of nested loops, from the outermost, and the kernels of a step; the
 kernels of a record; and the custom calls of all programs. A kernel is an instruction of the
 scheduled program that runs on the device: a fusion, a copy, a sort, a library call. One in a loop
-of unknown length counts once. `--write` keeps the counts in kernels.json.
+of unknown length counts once. `--write` keeps the counts in kernels.json, and writes the table of
+docs/performance.md.
 """
 
 import importlib
@@ -28,7 +29,7 @@ from jax.sharding import SingleDeviceSharding
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from benchmarks.study import Study
 
-from jaxtheory.engine.compute import precompile, program
+from jaxtheory.engine.compute import compiled, precompile, program
 from jaxtheory.engine.planning import lay_out
 from jaxtheory.engine.planning.layout import lanes
 from jaxtheory.engine.request.request import read
@@ -37,6 +38,8 @@ from jaxtheory.theories import names
 
 HERE = Path(__file__).parent
 TABLE = HERE / "kernels.json"
+PAGE = HERE.parents[1] / "docs" / "performance.md"
+MARKS = ("<!-- kernels -->", "<!-- /kernels -->")
 # instructions that run no kernel
 _SILENT = {
     *("parameter", "constant", "tuple", "get-tuple-element", "bitcast", "after-all", "copy-done"),
@@ -57,7 +60,7 @@ class Counted(NamedTuple):
 
     @property
     def total(self) -> int:
-        return self.kernels + sum((length or 1) * each.total for length, each in self.loops)
+        return self.kernels + sum((length or 1) * inner.total for length, inner in self.loops)
 
     def path(self) -> Iterator[tuple[int | None, "Counted"]]:
         """The longest loop, the longest within it, and so on."""
@@ -71,16 +74,16 @@ def counted(text: str) -> Counted:
     """Count the kernels of a compiled program."""
     computations: dict[str, list[str]] = {}
     for line in text.splitlines():
-        if (found := re.match(r"(ENTRY )?(%[\w.-]+) .*\{$", line)) is not None:
-            computations["ENTRY" if found[1] else found[2]] = lines = []
+        if (match := re.match(r"(ENTRY )?(%[\w.-]+) .*\{$", line)) is not None:
+            computations["ENTRY" if match[1] else match[2]] = lines = []
         elif line.startswith("  "):
             lines.append(line)
 
     def walk(name: str) -> Counted:
         kernels, loops = 0, []
         for line in computations[name]:
-            found = _INSTRUCTION.match(line)
-            if found is None or (kind := found[1]) in _SILENT:
+            match = _INSTRUCTION.match(line)
+            if match is None or (kind := match[1]) in _SILENT:
                 continue
             called = dict(re.findall(r"(\w+)=(%[\w.-]+)", line))
             if kind == "while":
@@ -112,7 +115,7 @@ def device(platform: str) -> Any:
 def measure(name: str, platform: str) -> dict[str, Any]:
     """The counts of a theory, as the module's text says."""
     study: Study = importlib.import_module(f"benchmarks.{name}").STUDY
-    asked = read(
+    request = read(
         study.theory,
         study.config,
         vary={study.field: study.values},
@@ -121,40 +124,45 @@ def measure(name: str, platform: str) -> dict[str, Any]:
         record=[0, study.steps],
     )
     with mock.patch.object(jax, "default_backend", lambda: "tpu" if platform == "tpu" else "gpu"):
-        plan = lay_out.plan_request(asked)
+        plan = lay_out.plan_request(request)
         bucket = plan.chunks[0].bucket
-        algorithm = asked.theory.algorithms[bucket.algorithm]
-        made = program.Program(asked.theory, algorithm, bucket.template, bucket.layout)
-        train = made.train(asked.schedule.records)
-        metrics = made.evaluate("metrics")
+        algorithm = request.theory.algorithms[bucket.algorithm]
+        trainer = program.Program(request.theory, algorithm, bucket.template, bucket.layout)
+        recording = trainer.train(request.schedule.records, (None,))
+        train = trainer.train(request.schedule.records, (frozenset(),))  # without metrics
+        metrics = trainer.evaluate("metrics")
         functions = precompile.Functions(
-            made.draw(lanes(asked, plan.chunks[0]).apart),
-            made.begin(),
-            train,
-            made.baselines(),
-            [metrics],
+            trainer.draw(lanes(request, plan.chunks[0]).has_distinct_problems),
+            trainer.begin(),
+            recording,
+            trainer.baselines(),
+            metrics,
             None,
         )
         texts: dict[Any, str] = {}
-        submit = lambda function, *shapes: texts.update(
-            {function.__self__: compiled(function.__self__, shapes, platform)}
-        )
-        with numerics(asked.dtype, asked.partitionable):
-            precompile._everything(asked, functions, lanes(asked, plan.chunks[0]), submit)
+
+        def submit(function: Any, *shapes: Any) -> None:
+            for entry in (
+                (recording, train) if function.__self__ is recording else (function.__self__,)
+            ):
+                texts[entry] = compiled_text(entry, shapes, platform)
+
+        with numerics(request.dtype, request.partitionable):
+            precompile._everything(request, functions, lanes(request, plan.chunks[0]), submit)
     loops = list(counted(texts[train]).path())
-    lengths = [length for length, _ in loops[:2]]
+    lengths = [length for length, _ in loops[1:3]]  # the first is over records
     return {
         "chunks": len(plan.chunks),
         "lengths": lengths,
-        "step": loops[min(1, len(loops) - 1)][1].total,
+        "step": loops[min(2, len(loops) - 1)][1].total,
         "record": counted(texts[metrics]).total,
         "calls": sorted(
-            {x for each in texts.values() for x in re.findall(r'target="([^"]+)', each)}
+            {x for entry in texts.values() for x in re.findall(r'target="([^"]+)', entry)}
         ),
     }
 
 
-def compiled(function: program.Compiled, shapes: Any, platform: str) -> str:
+def compiled_text(function: compiled.Compiled, shapes: Any, platform: str) -> str:
     """The text of a compiled function."""
     place = SingleDeviceSharding(device(platform))
     typed = lambda x: x if hasattr(x, "dtype") else np.asarray(x)
@@ -163,17 +171,38 @@ def compiled(function: program.Compiled, shapes: Any, platform: str) -> str:
     return str(traced.lower(lowering_platforms=(platform,)).compile().as_text())
 
 
+def markdown(table: dict[str, Any]) -> str:
+    """The counts of one version of jaxlib as rows of a page."""
+    cuda, tpu = (table.get(platform, {}) for platform in ("cuda", "tpu"))
+    cells = lambda found: f"{found['step']} | {found['record']}" if found else " | "
+    rows = [
+        f"| {name} | {cuda[name]['lengths'][-1]} | {cells(cuda[name])} | {cells(tpu.get(name))} |"
+        for name in names()
+        if name in cuda
+    ]
+    head = "| theory | steps in a block | H100: a step | a record | v5e: a step | a record |"
+    return "\n".join([head, f"|{'---|' * 6}", *rows])
+
+
+def write_page(table: dict[str, Any]) -> None:
+    """Put the rows between the marks of the page."""
+    first, text = PAGE.read_text().split(MARKS[0])
+    last = text.partition(MARKS[1])[2]
+    PAGE.write_text(f"{first}{MARKS[0]}\n\n{markdown(table)}\n\n{MARKS[1]}{last}")
+
+
 def main() -> None:
     jax.config.update("jax_enable_compilation_cache", False)  # it needs a device to read
-    platform, *asked = [word for word in sys.argv[1:] if word != "--write"]
-    found = {}
-    for name in asked or names():
-        found[name] = measure(name, platform)
-        print(json.dumps({name: found[name]}), flush=True)
+    platform, *theories = [word for word in sys.argv[1:] if word != "--write"]
+    counts = {}
+    for name in theories or names():
+        counts[name] = measure(name, platform)
+        print(json.dumps({name: counts[name]}), flush=True)
     if "--write" in sys.argv:
         table = json.loads(TABLE.read_text()) if TABLE.exists() else {}
-        table.setdefault(jaxlib.__version__, {}).setdefault(platform, {}).update(found)
+        table.setdefault(jaxlib.__version__, {}).setdefault(platform, {}).update(counts)
         TABLE.write_text(json.dumps(table, indent=1) + "\n")
+        write_page(table[jaxlib.__version__])
 
 
 if __name__ == "__main__":

@@ -39,19 +39,19 @@ def counts(platform: str) -> dict:
     )
     assert done.returncode == 0, done.stderr[-2000:]
     lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
-    return {name: found for line in lines for name, found in json.loads(line).items()}
+    return {name: kernels for line in lines for name, kernels in json.loads(line).items()}
 
 
 @pytest.mark.parametrize("name", names())
 @pytest.mark.parametrize("platform", PLUGINS)
 def test_a_sweep_is_one_chunk_of_as_few_kernels_as_before(platform: str, name: str) -> None:
-    found = counts(platform)[name]
-    assert found["chunks"] == 1
+    kernels = counts(platform)[name]
+    assert kernels["chunks"] == 1
     if platform == "cuda":  # a TPU runs its loops without the host
-        assert found["lengths"][1] in (4, 16)
+        assert kernels["lengths"][1] in (4, 16)
     known = TABLE.get(jaxlib.__version__, {}).get(platform, {}).get(name)
     if known is None:
         pytest.skip(f"kernels.json has no counts of jaxlib {jaxlib.__version__}")
-    assert found["calls"] == known["calls"]
+    assert kernels["calls"] == known["calls"]
     for kind in ("step", "record"):
-        assert found[kind] <= SLACK * known[kind]
+        assert kernels[kind] <= SLACK * known[kind]

@@ -64,32 +64,36 @@ def measure(modules: tuple[str, ...], seconds: float) -> dict[str, Any]:
     import jax
     from benchmarks import floor, lanes
 
-    from jaxtheory.engine.compute import program
+    from jaxtheory.engine.compute import compiled
 
     end = time.perf_counter() + seconds
     until = end - LAST
-    kept: dict[str, Any] = {"rates": {}, "rows": [], "lanes": [], "left": {}}
-    here: dict[str, Any] = {}
+    report: dict[str, Any] = {"rates": {}, "rows": [], "lanes": [], "left": {}}
+    device_lanes: dict[str, Any] = {}
     chosen = [name for name in modules if name in names()]
-    with on_cpu(chosen) as there:
-        attempt(kept, "rates", until, lambda: kept["rates"].update(floor.measured()))
+    with on_cpu(chosen) as collect:
+        attempt(report, "rates", until, lambda: report["rates"].update(floor.measured()))
         jax.config.update("jax_default_matmul_precision", "highest")
         for name in chosen:
             module = importlib.import_module(f"benchmarks.{name}")
-            own = lambda name=name, module=module: here.update({name: lanes.measured(module.STUDY)})
-            attempt(kept, f"{name}: rows", until, lambda m=module: rows(m.groups(), kept, until))
-            attempt(kept, f"{name}: lanes", until, own)
-            program._compiled.clear()
+            own = lambda name=name, module=module: device_lanes.update(
+                {name: lanes.measured(module.STUDY)}
+            )
+            attempt(
+                report, f"{name}: rows", until, lambda m=module: rows(m.groups(), report, until)
+            )
+            attempt(report, f"{name}: lanes", until, own)
+            compiled._compiled.clear()
             jax.clear_caches()
-        found = there(end - time.perf_counter())
-    for name, mine in here.items():
-        theirs = found.get(name, "no time was left")
+        cpu_lanes = collect(end - time.perf_counter())
+    for name, mine in device_lanes.items():
+        theirs = cpu_lanes.get(name, "no time was left")
         if isinstance(theirs, str):
-            kept["left"][f"{name}: CPU"] = theirs
+            report["left"][f"{name}: CPU"] = theirs
         else:
-            compare = lambda n=name, m=mine, t=theirs: kept["lanes"].append(side_by_side(n, m, t))
-            attempt(kept, f"{name}: CPU", np.inf, compare)
-    return kept
+            compare = lambda n=name, m=mine, t=theirs: report["lanes"].append(side_by_side(n, m, t))
+            attempt(report, f"{name}: CPU", np.inf, compare)
+    return report
 
 
 def attempt(kept: dict[str, Any], what: str, until: float, run: Callable[[], Any]) -> None:
@@ -129,9 +133,9 @@ def timed(group: Any) -> list[dict[str, Any]]:
     """The records of a group's rows, with the shares of the two peaks that our side reaches."""
     from benchmarks import floor, table, timing
 
-    found = timing.alternating(group.sides, rounds=3)
+    timings = timing.alternating(group.sides, rounds=3)
     floors = {side: floor.seconds(work) for side, work in group.work.items()}
-    records = table.records(table.rows(group, found, floors))
+    records = table.records(table.rows(group, timings, floors))
     for line, record in zip(group.lines, records, strict=True):
         work, seconds = group.work[line.ours], record["ours"]
         record["bandwidth"] = work.moved / seconds / floor.copying(floor.LARGEST)
@@ -154,13 +158,13 @@ def on_cpu(modules: list[str]) -> Iterator[Callable[[float], dict[str, Any]]]:
             env={**os.environ, "JAX_PLATFORMS": "cpu"},
         )
 
-        def found(seconds: float) -> dict[str, Any]:
+        def collect(seconds: float) -> dict[str, Any]:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 child.wait(max(seconds, 1))
             return pickle.loads(file.read_bytes()) if file.exists() else {}
 
         try:
-            yield found
+            yield collect
         finally:
             child.kill()
             child.wait()
@@ -188,8 +192,8 @@ def lane_cells(record: dict[str, Any]) -> list[str]:
     from benchmarks.table import number
 
     times = []
-    for here, there in (record["seconds"], record["wide"]):
-        times += [number(here), number(there), number(there / here)]
+    for device, cpu in (record["seconds"], record["wide"]):
+        times += [number(device), number(cpu), number(cpu / device)]
     return [
         record["theory"],
         *times,
@@ -207,7 +211,7 @@ def merged(files: list[dict[str, Any]]) -> dict[str, Any]:
     for file in files:
         rows |= {(row["theory"], row["name"], row["setting"]): row for row in file["rows"]}
         lanes |= {lane["theory"]: lane for lane in file["lanes"]}
-    left = {
+    omissions = {
         what: why
         for what, why in files[-1]["left"].items()
         if all(what in file["left"] for file in files)
@@ -216,7 +220,7 @@ def merged(files: list[dict[str, Any]]) -> dict[str, Any]:
     return {
         "rows": sorted(rows.values(), key=place),
         "lanes": sorted(lanes.values(), key=place),
-        "left": left,
+        "left": omissions,
     }
 
 
@@ -225,7 +229,7 @@ def page(kept: dict[str, Any], facts: list[str]) -> str:
     line = lambda words: f"| {' | '.join(words)} |"
     block = lambda head, body: "\n".join(map(line, [head, ["---"] * len(head), *body]))
     settings = dict.fromkeys((row["theory"], row["setting"]) for row in kept["rows"])
-    left = [f"- {what}: {why}" for what, why in kept["left"].items()]
+    omissions = [f"- {what}: {why}" for what, why in kept["left"].items()]
     return "\n".join(
         [
             block(ROW, map(row_cells, kept["rows"])),
@@ -234,7 +238,11 @@ def page(kept: dict[str, Any], facts: list[str]) -> str:
             "",
             block(LANES, map(lane_cells, kept["lanes"])),
             "",
-            *(["Not measured:", "", *left] if left else ["Nothing failed or was left out."]),
+            *(
+                ["Not measured:", "", *omissions]
+                if omissions
+                else ["Nothing failed or was left out."]
+            ),
             "",
             HALF,
             "",

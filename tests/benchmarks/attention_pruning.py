@@ -84,8 +84,9 @@ def work(study):
 
 def groups():
     setting = "d = 64, L = 128, S = 1"
-    others = {"NumPy": (by_numpy, None), "plain JAX": (by_jax, None)}
-    yield against(STUDY, setting, others, work(STUDY))
+    rivals = {"NumPy": (by_numpy, None)}
+    peers = {"vmapped JAX": (by_jax, 1.6)}
+    yield against(STUDY, setting, rivals, work(STUDY), peers)
     hand = ByHand(STUDY)
     yield Group(
         THEORY.name,

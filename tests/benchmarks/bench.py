@@ -3,10 +3,10 @@
 python tests/benchmarks/bench.py [--all] [--only NAME ...] [--json FILE] [--write]
 [--from FILE ...] [--accelerator [--seconds S]] [--profile [--cpu]]: prints one table; --all: the
 rows without a goal too; --only: these theories, boundaries, workers or processes; --json: the rows,
-rates and machine; --write: into docs/performance.md, and from there into README.md; --from: the
-rows of such files, nothing is measured; --accelerator: on what JAX finds beside the CPU, see
-accelerator.py, or one line where there is nothing; --profile: how the seconds of every sweep divide
-into parts, see profiles.py.
+rates and machine; --write: into docs/performance.md with its picture, from there into README.md,
+and a line of history.jsonl; --from: the rows of such files, nothing is measured; --accelerator: on
+what JAX finds beside the CPU, see accelerator.py, or one line where there is nothing; --profile:
+how the seconds of every sweep divide into parts, see profiles.py.
 
 Every row is measured in one run of this program, its sides in turn, five times; a ratio is the
 median over rounds. Compilation is counted apart, and never comes from a cache. A side of more than
@@ -30,7 +30,11 @@ sys.path[0] = str(HERE.parent)
 PAGE = HERE.parents[1] / "docs" / "performance.md"
 README = HERE.parents[1] / "README.md"
 MODULES = (*names(), "boundaries", "workers", "processes")
+PICTURE = PAGE.with_suffix(".webp")
+PARTS = PAGE.parent / "decisions" / "0050-where-the-time-goes.md"
+HISTORY = HERE / "history.jsonl"
 MARKS = ("<!-- bench -->", "<!-- /bench -->")
+WAITS = ("<!-- waits -->", "<!-- /waits -->")
 SPEEDS = ("<!-- speeds -->", "<!-- /speeds -->")
 
 
@@ -42,7 +46,7 @@ def measured_on(asked: argparse.Namespace) -> dict:
     return {
         **machine("jax", "jaxlib", "numpy"),
         "device": jax.devices()[0].device_kind,
-        "load": [round(each, 1) for each in os.getloadavg()],
+        "load": [round(average, 1) for average in os.getloadavg()],
         "command": command(asked),
     }
 
@@ -60,64 +64,67 @@ def measure(modules: tuple[str, ...], everything: bool) -> list:
     """The rows of some modules."""
     from benchmarks import floor, table, timing
 
-    found = []
+    rows = []
     for group in groups(modules, everything):
         begun = time.perf_counter()
         timed = timing.alternating(group.sides, group.rounds)
         floors = {side: floor.seconds(work) for side, work in group.work.items()}
         new = table.rows(group, timed, floors)
-        found += new
+        rows += new
         for row in new:
             print(" | ".join(table.cells(row)), file=sys.stderr)
         took = time.perf_counter() - begun
         print(f"  ({took:.0f} s) {group.theory}: {group.setting}", file=sys.stderr, flush=True)
-    return found
+    return rows
 
 
 def groups(modules: tuple[str, ...], everything: bool = False) -> Iterator:
     """The groups of some modules; what one has compiled is forgotten before the next."""
     import jax
 
-    from jaxtheory.engine.compute import program
+    from jaxtheory.engine.compute import compiled
 
     for name in modules:
         for group in importlib.import_module(f"benchmarks.{name}").groups():
             if everything or not group.more:
                 yield group
-                program._compiled.clear()
+                compiled._compiled.clear()
                 jax.clear_caches()
 
 
 def put(text: str, marks: tuple[str, str], page: Path = PAGE) -> None:
     """A text between marks of a page."""
-    head, _, rest = page.read_text().partition(marks[0])
-    _, _, tail = rest.partition(marks[1])
+    head, _, remainder = page.read_text().partition(marks[0])
+    _, _, tail = remainder.partition(marks[1])
     page.write_text(f"{head}{marks[0]}\n\n{text}\n\n{marks[1]}{tail}")
 
 
 def speeds(page: str) -> str:
-    """The table of the README: of each theory the first ratio to NumPy and to plain JAX on the page
-    of benchmarks.
+    """The table of the README: of each theory the first ratio to NumPy and to vmapped JAX on the
+    page of benchmarks.
     """
     table = page.partition(MARKS[0])[2].partition(MARKS[1])[0]
     cells = [line.strip("| ").split(" | ") for line in table.splitlines() if line.startswith("|")]
-    lines = ["| theory | NumPy | plain JAX |", "| --- | --- | --- |"]
+    heads = "NumPy", "vmapped JAX", "vmapped JAX with the algebra"
+    lines = [f"| theory | {' | '.join(heads)} |", "| --- " * 4 + "|"]
     for theory in (name for name in names() if any(row[0] == name for row in cells)):
         ratios = [
-            next((row[4] for row in cells if row[0] == theory and kind in row[1]), "")
-            for kind in ("NumPy", "plain JAX")
+            next((row[4] for row in cells if row[0] == theory and row[1].endswith(head)), "")
+            for head in heads
         ]
-        lines.append(f"| `{theory}` | {ratios[0]} | {ratios[1]} |")
+        lines.append(f"| `{theory}` | {' | '.join(ratios)} |")
     return "\n".join(lines)
 
 
 def write(found: list, kept: list[dict]) -> None:
-    """The table and what it was measured on, between the marks of the page."""
-    from benchmarks import table
+    """The tables and what they were measured on, between the marks of the page, and its picture."""
+    from benchmarks import picture, table
 
-    settings = dict.fromkeys((row.theory, row.setting) for row in found)
+    waits = [row for row in found if row.kind == "within"]
+    ratios = [row for row in found if row.kind != "within"]
+    settings = dict.fromkeys((row.theory, row.setting) for row in ratios)
     parts = [
-        table.markdown(found),
+        table.markdown(ratios),
         "",
         *(f"- `{theory}`: {setting}" for theory, setting in settings),
         "",
@@ -126,7 +133,13 @@ def write(found: list, kept: list[dict]) -> None:
         *(f"- {facts(one)}" for one in kept),
     ]
     put("\n".join(parts), MARKS)
+    put(table.waits(waits), WAITS)
     put(speeds(PAGE.read_text()), SPEEDS, README)
+    picture.draw(found, PICTURE)
+    with HISTORY.open("a") as file:
+        for one in kept:
+            short = [[row["theory"], row["name"], row["ours"], row["ratio"]] for row in one["rows"]]
+            file.write(json.dumps({**one["machine"], "rows": short}) + "\n")
 
 
 def facts(kept: dict) -> str:
@@ -141,7 +154,7 @@ def facts(kept: dict) -> str:
 
 
 def main() -> int:
-    """The table on stdout; 2 where there is no accelerator."""
+    """Print the table. The exit code is 1 for curves other than the CPU's, 2 without a device."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--all", action="store_true", help="the rows without a goal too")
     parser.add_argument("--only", nargs="+", choices=MODULES, default=MODULES, metavar="NAME")
@@ -152,33 +165,33 @@ def main() -> int:
     parser.add_argument("--profile", action="store_true")
     parser.add_argument("--cpu", action="store_true", help="of --profile: CPU seconds, one worker")
     parser.add_argument("--seconds", type=float, default=560, help="of --accelerator")
-    asked = parser.parse_args()
-    if asked.files:
-        return show([json.loads(file.read_text()) for file in asked.files], asked)
+    options = parser.parse_args()
+    if options.files:
+        return show([json.loads(file.read_text()) for file in options.files], options)
     os.environ["JAX_ENABLE_COMPILATION_CACHE"] = "false"
-    if asked.cpu:
+    if options.cpu:
         os.environ["JAXTHEORY_DEVICES"] = "1"
     import jax
 
-    if asked.accelerator and jax.default_backend() == "cpu":
+    if options.accelerator and jax.default_backend() == "cpu":
         print("no accelerator: JAX finds the CPU alone", file=sys.stderr)
         return 2
     from benchmarks import accelerator, floor, profiles, table
 
-    where = measured_on(asked)
-    if asked.cpu:
+    where = measured_on(options)
+    if options.cpu:
         floor.clock = time.process_time
-    if asked.profile:
-        parts = profiles.records(groups([name for name in asked.only if name in names()]))
-        kept = {"machine": where, "rates": floor.measured(), "profiles": parts}
-    elif asked.accelerator:
-        kept = {"machine": where, **accelerator.measure(tuple(asked.only), asked.seconds)}
+    if options.profile:
+        parts = profiles.records(groups([name for name in options.only if name in names()]))
+        report = {"machine": where, "rates": floor.measured(), "profiles": parts}
+    elif options.accelerator:
+        report = {"machine": where, **accelerator.measure(tuple(options.only), options.seconds)}
     else:
-        found = measure(tuple(asked.only), asked.all)
-        kept = {"machine": where, "rates": floor.measured(), "rows": table.records(found)}
-    if asked.json:
-        asked.json.write_text(json.dumps(kept, indent=1) + "\n")
-    return show([kept], asked)
+        rows = measure(tuple(options.only), options.all)
+        report = {"machine": where, "rates": floor.measured(), "rows": table.records(rows)}
+    if options.json:
+        options.json.write_text(json.dumps(report, indent=1) + "\n")
+    return show([report], options)
 
 
 def show(kept: list[dict], asked: argparse.Namespace) -> int:
@@ -186,17 +199,21 @@ def show(kept: list[dict], asked: argparse.Namespace) -> int:
     from benchmarks import accelerator, profiles, table
 
     if asked.accelerator or asked.profile:
-        made = profiles if asked.profile else accelerator
-        text = made.page(made.merged(kept), list(map(facts, kept)))
+        module = profiles if asked.profile else accelerator
+        text = module.page(module.merged(kept), list(map(facts, kept)))
         print(text)
         if asked.write:
-            put(text, made.MARKS)
-        return 0
-    found = [table.row(record) for one in kept for record in one["rows"]]
-    print(table.text(found))
+            put(text, module.MARKS, PARTS if asked.profile else PAGE)
+        lanes = [lane for one in kept for lane in one.get("lanes", ())]
+        wrong = [lane["theory"] for lane in lanes if lane["beyond"]]
+        if wrong:
+            print(f"other curves than the CPU's: {', '.join(wrong)}", file=sys.stderr)
+        return int(bool(wrong))
+    rows = [table.row(record) for one in kept for record in one["rows"]]
+    print(table.text(rows))
     print("\n".join(map(facts, kept)))
     if asked.write:
-        write(found, kept)
+        write(rows, kept)
     return 0
 
 

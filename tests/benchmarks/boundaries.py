@@ -37,16 +37,16 @@ def rounds(study):
     """The number of rounds: the first leaves a bracket of 1/7 of the interval, each other one of
     1/9 of it, in logarithms.
     """
-    whole, wanted = math.log(study.values[-1] / study.values[0]), math.log1p(TOLERANCE)
+    span, wanted = math.log(study.values[-1] / study.values[0]), math.log1p(TOLERANCE)
     count = len(study.values)
-    return 1 + math.ceil(math.log(whole / (count - 1) / wanted) / math.log(count + 1))
+    return 1 + math.ceil(math.log(span / (count - 1) / wanted) / math.log(count + 1))
 
 
 def grid(study):
     """The values of a grid of this resolution."""
-    whole = math.log(study.values[-1] / study.values[0])
+    span = math.log(study.values[-1] / study.values[0])
     return np.geomspace(
-        study.values[0], study.values[-1], 1 + math.ceil(whole / math.log1p(TOLERANCE))
+        study.values[0], study.values[-1], 1 + math.ceil(span / math.log1p(TOLERANCE))
     )
 
 

@@ -1,7 +1,5 @@
 """Causal graphs: a sweep over eta and seeds against NumPy and plain JAX on the same prompts."""
 
-import functools
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -49,8 +47,8 @@ def by_numpy(problem, config, steps):
             A1 = A1 - config.learning_rate * back(W, dz.T @ b)
         else:
             db = dz @ W
-            each = np.stack([(db * x).sum(axis=1) for x in hot])
-            dA2 = np.stack([each[:, at].sum(axis=1) for at in last], axis=1)
+            gradients = np.stack([(db * x).sum(axis=1) for x in hot])
+            dA2 = np.stack([gradients[:, at].sum(axis=1) for at in last], axis=1)
             A2 = A2 - config.second_rate * dA2
     return A1, A2
 
@@ -65,7 +63,7 @@ def loss(params, s, law, eps):
     return -jnp.mean(jnp.sum(law * jnp.log(f + eps), axis=1))
 
 
-@functools.partial(jax.jit, static_argnames="switch")
+@jax.jit
 def loop(first, s, law, eps, rates, switch, steps):
     def step(t, params):
         d1, d2 = jax.grad(loss)(params, s, law, eps)
@@ -92,6 +90,7 @@ def work(study):
 
 
 def groups():
-    others = {"NumPy": (by_numpy, None), "plain JAX": (by_jax, 5)}
-    yield against(STUDY, "S = 3, T = 16, P = 500", others, work(STUDY))
+    rivals = {"NumPy": (by_numpy, None)}
+    peers = {"vmapped JAX": (by_jax, 3)}
+    yield against(STUDY, "S = 3, T = 16, P = 500", rivals, work(STUDY), peers)
     yield overhead(STUDY)

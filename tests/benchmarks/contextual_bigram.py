@@ -81,10 +81,10 @@ class Numpy:
 
 def by_numpy(problem, config, steps, tuned=False):
     """(A, V) after so many steps on batches of NumPy."""
-    made = Numpy(problem, config, tuned)
+    trainer = Numpy(problem, config, tuned)
     for _ in range(steps):
-        made.update(made.sample())
-    return made.A, made.V
+        trainer.update(trainer.sample())
+    return trainer.A, trainer.V
 
 
 def draw(key, problem, B):
@@ -150,7 +150,8 @@ def work(study):
 def groups():
     setting = "N = 3, T = 5000, B = 64, Q = 2, second stage; a seed's runs share batches"
     tuned = functools.partial(by_numpy, tuned=True)
-    plain = {"one-hot NumPy": (by_numpy, 10), "plain JAX": (by_jax, 4)}
-    yield against(STUDY, setting, plain, work(STUDY))
+    rivals = {"one-hot NumPy": (by_numpy, 10)}
+    peers = {"vmapped JAX": (by_jax, 3)}
+    yield against(STUDY, setting, rivals, work(STUDY), peers)
     yield overhead(STUDY)
     yield against(STUDY, setting, {"tuned one-hot NumPy": (tuned, None)}, work(STUDY), more=True)

@@ -48,7 +48,7 @@ class Work(NamedTuple):
 def rate(call: Callable[[int], Any], amount: float, count: int) -> float:
     """Amount per second of call(k), k < count, in as many threads at once; the best of TIMES."""
 
-    def several(k: int) -> int:
+    def repeat(k: int) -> int:
         done, end = 0, clock() + SECONDS
         while clock() < end:
             call(k)
@@ -60,7 +60,7 @@ def rate(call: Callable[[int], Any], amount: float, count: int) -> float:
         list(pool.map(call, range(count)))
         for _ in range(TIMES):
             begun = clock()
-            done = sum(pool.map(several, range(count)))
+            done = sum(pool.map(repeat, range(count)))
             best = max(best, done * amount / (clock() - begun))
     return best
 
@@ -121,12 +121,12 @@ def exponentials() -> float:
     """Values a second of a float32 exp in the cache."""
     n, chain = (2**13, 1) if host() else (2**24, CHAIN)
 
-    def several(x: Any) -> Any:
+    def iterate(x: Any) -> Any:
         for _ in range(chain):
             x = jnp.exp(-x)
         return x
 
-    return rate(looped(several, n), LOOP * n * chain, cores())
+    return rate(looped(iterate, n), LOOP * n * chain, cores())
 
 
 @functools.cache

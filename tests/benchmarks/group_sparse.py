@@ -74,6 +74,7 @@ def work(study):
 
 
 def groups():
-    others = {"NumPy": (by_numpy, None), "plain JAX": (by_jax, 3)}
-    yield against(STUDY, "d = 4, D = 6, n = 500", others, work(STUDY))
+    rivals = {"NumPy": (by_numpy, None)}
+    peers = {"vmapped JAX": (by_jax, 3)}
+    yield against(STUDY, "d = 4, D = 6, n = 500", rivals, work(STUDY), peers)
     yield overhead(STUDY._replace(steps=1000))  # of more than a second

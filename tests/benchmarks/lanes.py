@@ -52,12 +52,12 @@ def measured(study: Study, twins: bool = False) -> Lanes:
 def took(study: Study) -> float:
     """Median seconds of a sweep after a first one, which compiles."""
     study.ends()
-    found: list[float] = []
-    while len(found) < ROUNDS and sum(found) < ENOUGH:
+    durations: list[float] = []
+    while len(durations) < ROUNDS and sum(durations) < ENOUGH:
         begun = time.perf_counter()
         study.ends()
-        found.append(time.perf_counter() - begun)
-    return statistics.median(found)
+        durations.append(time.perf_counter() - begun)
+    return statistics.median(durations)
 
 
 def nudged(study: Study, by: float) -> Study:
@@ -70,11 +70,11 @@ def curves(study: Study) -> Curves:
     """The numbers that a sweep records, the axes of its runs first."""
     data, runs = study.sweep(), (study.field, "seed")
     return {
-        str(name): each.expand_dims([d for d in runs if d not in each.dims])
+        str(name): variable.expand_dims([d for d in runs if d not in variable.dims])
         .transpose(*runs, ...)
         .to_numpy()
-        for name, each in data.data_vars.items()
-        if each.dtype.kind in "fiub"
+        for name, variable in data.data_vars.items()
+        if variable.dtype.kind in "fiub"
     }
 
 
@@ -98,7 +98,7 @@ def compared(got: Curves, want: Lanes) -> Compared:
     close, explained, beyond = [0.0], 0, {}
     for name, value in want.curves.items():
         gap, *moved = (
-            compare.worst(other[name], value, 2, TABLE.least) for other in (got, *want.twins)
+            compare.worst(source[name], value, 2, TABLE.least) for source in (got, *want.twins)
         )
         twin = np.max([np.zeros_like(gap), *moved], axis=0)
         wrong = ~compare.accepted(gap, twin, "float32")
@@ -118,15 +118,15 @@ def main(file: str, *names: str) -> None:
     """
     cores = sorted(os.sched_getaffinity(0))
     os.sched_setaffinity(0, cores[len(cores) // 2 :])
-    found: dict[str, Any] = {}
+    outcomes: dict[str, Any] = {}
     for name in names:
         study = importlib.import_module(f"benchmarks.{name}").STUDY
         try:
-            found[name] = measured(study, twins=True)
+            outcomes[name] = measured(study, twins=True)
         except Exception as error:
-            found[name] = f"{type(error).__name__}: {error}"
+            outcomes[name] = f"{type(error).__name__}: {error}"
         part = Path(file + ".part")
-        part.write_bytes(pickle.dumps(found))
+        part.write_bytes(pickle.dumps(outcomes))
         part.replace(file)
         print(f"  CPU: {name}", file=sys.stderr, flush=True)
 

@@ -18,7 +18,7 @@ from jaxtheory.llama import layers, model
 ROPE = llama.Rope(500000.0, "llama3", 32.0, 1.0, 4.0, 8192)
 
 
-def made(folder, count):
+def load_checkpoint(folder, count):
     """The checkpoint, written once."""
     config = llama.Config(128256, 2048, 8192, count, 32, 8, 64, rope=ROPE, tie_word_embeddings=True)
     if not folder.exists():
@@ -43,9 +43,9 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=Path)
     parser.add_argument("--layers", type=int, default=16)
-    asked = parser.parse_args()
+    options = parser.parse_args()
     start = time.perf_counter()
-    weights, config = made(asked.folder, asked.layers)
+    weights, config = load_checkpoint(options.folder, options.layers)
     size = sum(leaf.nbytes for leaf in jax.tree.leaves(weights)) / 2**30
     print(
         f"loaded: {size:.2f} GiB of weights, {time.perf_counter() - start:.0f} s, "
@@ -59,7 +59,7 @@ def main():
             weights, text, config, attention=method, mlp=method, value_output=method, ratio=0.5
         )
         print(
-            f"{method}: {asked.layers} layers, {time.perf_counter() - start:.0f} s, sparsity of "
+            f"{method}: {options.layers} layers, {time.perf_counter() - start:.0f} s, sparsity of "
             f"the layers {float(report.sparsity_of_layers):.4f}, peak {peak():.1f} GiB",
             flush=True,
         )

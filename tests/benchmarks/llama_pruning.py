@@ -70,8 +70,8 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--size", type=int, default=2048)
     parser.add_argument("--rounds", type=int, default=5)
-    asked = parser.parse_args()
-    n = asked.size
+    options = parser.parse_args()
+    n = options.size
     rng = np.random.default_rng(0)
     mixing = rng.normal(size=(n, n)) / n**0.5
     X = (rng.normal(size=(n, n)) @ mixing).astype(np.float32)
@@ -90,22 +90,22 @@ def main():
     theirs = {"sparsegpt": torch_sparsegpt(tW, tX).numpy(), "wanda": torch_wanda(tW, tX).numpy()}
     for name in ours:
         same = np.mean((ours[name] == 0) == (theirs[name] == 0))
-        kept = (ours[name] != 0) & (theirs[name] != 0)
-        gap = np.abs(ours[name] - theirs[name])[kept].max() / np.abs(W).max()
+        support = (ours[name] != 0) & (theirs[name] != 0)
+        gap = np.abs(ours[name] - theirs[name])[support].max() / np.abs(W).max()
         print(f"{name}: masks equal in {100 * same:.3f} % of the entries, weights to {gap:.1e}")
-    found = alternate(
+    times = alternate(
         {
             "sparsegpt, ours": lambda: sparsegpt(w, x).block_until_ready(),
             "sparsegpt, torch": lambda: torch_sparsegpt(tW, tX),
             "wanda, ours": lambda: wanda(w, x).block_until_ready(),
             "wanda, torch": lambda: torch_wanda(tW, tX),
         },
-        asked.rounds,
+        options.rounds,
     )
-    for name, seconds in found.items():
+    for name, seconds in times.items():
         print(f"{name:18} {seconds:7.3f} s")
     for name in ours:
-        print(f"{name}: {found[f'{name}, torch'] / found[f'{name}, ours']:.2f} times as fast")
+        print(f"{name}: {times[f'{name}, torch'] / times[f'{name}, ours']:.2f} times as fast")
     gradient_method(n)
 
 
@@ -120,10 +120,10 @@ def gradient_method(d, steps=5):
         layers.prune_layer(jax.random.key(0), layer, stream, ratios, plan, config)
     )
     more = plan._replace(gradient=settings._replace(fit=llama.Fit(steps=3 * steps)))
-    for each in (plan, more):
-        run(each)
-    found = alternate({"few": lambda: run(plan), "more": lambda: run(more)}, 3)
-    seconds = (found["more"] - found["few"]) / (2 * steps)
+    for variant in (plan, more):
+        run(variant)
+    times = alternate({"few": lambda: run(plan), "more": lambda: run(more)}, 3)
+    seconds = (times["more"] - times["few"]) / (2 * steps)
     print(
         f"gradient method, d = {d}, 8 x 128 tokens: {seconds:.3f} s a step and lambda; "
         f"300 steps of 4 values {300 * 4 * seconds / 60:.1f} min a layer"

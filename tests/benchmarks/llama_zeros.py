@@ -41,8 +41,8 @@ def pruned_matrix(inputs, outputs, zeros, seed=0):
 
 def two_of_four(W):
     """Kept values (inputs / 2, outputs) and the inputs that they read."""
-    kept = W != 0
-    order = np.argsort(~kept.reshape(-1, 4, W.shape[1]), axis=1, kind="stable")[:, :2]
+    support = W != 0
+    order = np.argsort(~support.reshape(-1, 4, W.shape[1]), axis=1, kind="stable")[:, :2]
     rows = (order + 4 * np.arange(len(order))[:, None, None]).reshape(-1, W.shape[1])
     return np.take_along_axis(W, rows, 0), rows.astype(np.int32)
 
@@ -50,7 +50,7 @@ def two_of_four(W):
 def products(W, zeros):
     """Functions x -> x W, by name; those of JAX are compiled and take their arrays as arguments."""
     csr = scipy.sparse.csr_array(W.T)
-    found = {
+    functions = {
         "dense, NumPy": lambda x: x @ W,
         "CSR, SciPy": lambda x: (csr @ x.T).T,
     }
@@ -59,16 +59,16 @@ def products(W, zeros):
         run, arrays = jax.jit(function), jax.tree.map(jnp.asarray, arrays)
         return lambda x: jax.block_until_ready(run(x, *arrays))
 
-    found["dense, JAX"] = compiled(lambda x, W: x @ W, W)
-    found["BCSR, JAX"] = compiled(
+    functions["dense, JAX"] = compiled(lambda x, W: x @ W, W)
+    functions["BCSR, JAX"] = compiled(
         lambda x, S: (S @ x.T).T, sparse.BCSR.from_scipy_sparse(scipy.sparse.csr_matrix(csr))
     )
     if zeros == "2:4":
         one = lambda x, V, rows: jnp.sum(x[rows] * V, axis=0)
-        found["2:4 by indices, JAX"] = compiled(
+        functions["2:4 by indices, JAX"] = compiled(
             lambda x, V, rows: jax.lax.map(lambda row: one(row, V, rows), x), *two_of_four(W)
         )
-    return found
+    return functions
 
 
 def times(inputs, outputs, rounds):
@@ -107,10 +107,10 @@ def sizes(folder):
         for zeros in (0, 0.5, "2:4", 0.8, 0.9):
             share = {"pattern": (2, 4)} if zeros == "2:4" else {"ratio": zeros}
             methods = dict.fromkeys(("attention", "mlp", "value_output"), "sparsegpt")
-            found, _ = llama.prune(weights, text, config, **methods, **share)
-            stored = llama.stored_bytes(found, config)
+            sparse_weights, _ = llama.prune(weights, text, config, **methods, **share)
+            stored = llama.stored_bytes(sparse_weights, config)
             shares = {name: round(size / stored["full"], 3) for name, size in stored.items()}
-            perplexity = llama.perplexity(found, heldout, config)
+            perplexity = llama.perplexity(sparse_weights, heldout, config)
             print(
                 f"{dtype:<8}  zeros {zeros!s:>4}  perplexity {perplexity:7.3f}  {shares}",
                 flush=True,
@@ -123,10 +123,10 @@ def main():
     parser.add_argument("--inputs", type=int, default=2048)
     parser.add_argument("--outputs", type=int, default=8192)
     parser.add_argument("--rounds", type=int, default=5)
-    asked = parser.parse_args()
-    if asked.folder is not None:
-        sizes(asked.folder)
-    times(asked.inputs, asked.outputs, asked.rounds)
+    options = parser.parse_args()
+    if options.folder is not None:
+        sizes(options.folder)
+    times(options.inputs, options.outputs, options.rounds)
 
 
 if __name__ == "__main__":

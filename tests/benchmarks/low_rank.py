@@ -22,7 +22,7 @@ BARE = THEORY._replace(analyses=lambda params, problem, config: {})
 STUDY = Study(BARE, THEORY.Config(), "learning_rate", (0.1, 0.3, 0.5, 1.0), 8, 50)
 
 
-def given(problem, config):
+def initialize(problem, config):
     """The start (W_Q, W_K, W_V, W_O) and a = signs / sqrt(m) of one head, layer and output."""
     start = model.initial(problem, config)
     W = [start.query[0, 0], start.key[0, 0], start.value[0, 0], start.output]
@@ -40,7 +40,7 @@ def by_numpy(problem, config, steps, places=None):
     """The four matrices after SGD, batches without replacement (`places` [steps, B], or drawn),
     float64.
     """
-    W, a = given(problem, config)
+    W, a = initialize(problem, config)
     Q, K, V, O = (np.asarray(w, float) for w in W)
     a, B, rng = np.asarray(a, float), config.batch_size.n, np.random.default_rng(0)
     data, label = np.asarray(problem.train.tokens, float), np.asarray(problem.train.label)
@@ -94,7 +94,7 @@ def shuffled(key, steps_and_samples):
 
 def by_jax(problem, config, steps, places=None):
     """The four matrices by autodiff, all steps in one jitted scan."""
-    start, a = given(problem, config)
+    start, a = initialize(problem, config)
     if places is None:
         shape = jnp.zeros((steps, config.num_samples.n), bool)
         places = shuffled(jax.random.key(0), shape)[:, : config.batch_size.n]
@@ -116,8 +116,9 @@ def work(study):
 
 
 def groups():
-    others = {"NumPy": (by_numpy, None), "plain JAX": (by_jax, None)}
-    yield against(STUDY, "setting S1, no analyses", others, work(STUDY))
+    rivals = {"NumPy": (by_numpy, None)}
+    peers = {"vmapped JAX": (by_jax, 1.6)}
+    yield against(STUDY, "setting S1, no analyses", rivals, work(STUDY), peers)
     yield curves()
     yield overhead(STUDY)
     yield ranks()
@@ -147,8 +148,8 @@ def one_by_one(params, problem, config):
 
     @jax.jit
     def evaluate(params, problem, place, count):
-        kept = jnp.where((place < count)[:, None], 0, params.output)
-        return model.loss(params._replace(output=kept), problem.test, problem, config)
+        output = jnp.where((place < count)[:, None], 0, params.output)
+        return model.loss(params._replace(output=output), problem.test, problem, config)
 
     return lambda rate, order: evaluate(params, problem, place[order], counts[rate])
 
@@ -156,16 +157,16 @@ def one_by_one(params, problem, config):
 def curves(config=STUDY.config, steps=120):
     """201 rates and five orders in one pass."""
     params, problem = trained(config, steps)
-    whole = jax.jit(lambda p, made: pruning.curves(p, made, config))
+    one_pass = jax.jit(lambda p, made: pruning.curves(p, made, config))
     evaluate = one_by_one(params, problem, config)
     rates, orders = len(pruning.RATES), len(pruning.ORDERS)
-    every = lambda: jax.block_until_ready(
+    evaluate_all = lambda: jax.block_until_ready(
         [evaluate(rate, order) for order in range(orders) for rate in range(rates)]
     )
     part = lambda: jax.block_until_ready([evaluate(rate, 0) for rate in range(0, rates, 10)])
     sides = {
-        "curves": Side(lambda: jax.block_until_ready(whole(params, problem))),
-        "evaluations": Side(every, part, orders * rates / len(range(0, rates, 10))),
+        "curves": Side(lambda: jax.block_until_ready(one_pass(params, problem))),
+        "evaluations": Side(evaluate_all, part, orders * rates / len(range(0, rates, 10))),
     }
     line = Line(
         "pruning curves over one evaluation per rate", "curves", "evaluations", "faster", 100
@@ -183,7 +184,7 @@ def curves(config=STUDY.config, steps=120):
 def ranks(config=STUDY.config, steps=120):
     """Truncation to every rank from one decomposition."""
     params, problem = trained(config, steps)
-    whole = jax.jit(lambda p, made: truncation(p, made, config))
+    one_pass = jax.jit(lambda p, made: truncation(p, made, config))
     start, delta = model.initial(problem, config), model.change(params, problem, config)
 
     @jax.jit
@@ -195,7 +196,7 @@ def ranks(config=STUDY.config, steps=120):
         return model.loss(model.Params(*map(cut, start, delta)), problem.test, problem, config)
 
     sides = {
-        "together": Side(lambda: jax.block_until_ready(whole(params, problem))),
+        "together": Side(lambda: jax.block_until_ready(one_pass(params, problem))),
         "each": Side(lambda: jax.block_until_ready([one(rank) for rank in range(1, 21)])),
     }
     line = Line("20 ranks over one decomposition each", "together", "each", "faster")

@@ -43,9 +43,9 @@ def by_hand(config, steps):
         return optax.softmax_cross_entropy_with_integer_labels(logits, batch.y).mean()
 
     def kernels(params):  # weights decay, and biases, scales, embeddings and positions do not
-        whole = jax.tree.leaves_with_path(params)
+        leaves = jax.tree.leaves_with_path(params)
         return jax.tree.unflatten(
-            jax.tree.structure(params), [path[-1].key == "kernel" for path, _ in whole]
+            jax.tree.structure(params), [path[-1].key == "kernel" for path, _ in leaves]
         )
 
     def schedule(rate):
@@ -82,10 +82,10 @@ def by_hand(config, steps):
 
 def main():
     """Time both sides in turn."""
-    asked = argparse.ArgumentParser(description=__doc__)
-    asked.add_argument("--steps", type=int, default=100)
-    asked.add_argument("--rounds", type=int, default=3)
-    given = asked.parse_args()
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--steps", type=int, default=100)
+    parser.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args()
 
     import numpy as np
     from helpers.walk_task import TASK
@@ -96,29 +96,32 @@ def main():
     task = TASK._replace(optimal=lambda problem, config: {}, **nothing)
     config = jaxtheory.networks.transformer_config(task)(**SIZES)
     theory = jaxtheory.networks.transformer(task, examples=(config,))
-    record = (0, given.steps)
+    record = (0, options.steps)
 
     def swept():
         return jaxtheory.sweep(
-            theory, config, vary={"rate": RATES}, seeds=SEEDS, steps=given.steps, record=record
+            theory, config, vary={"rate": RATES}, seeds=SEEDS, steps=options.steps, record=record
         )
 
-    sides, taken = {"sweep": swept, "loop": lambda: by_hand(config, given.steps)}, {}
+    sides, durations = {"sweep": swept, "loop": lambda: by_hand(config, options.steps)}, {}
     curves = {}
-    for _ in range(given.rounds):
+    for _ in range(options.rounds):
         for name, side in sides.items():
             begun = time.perf_counter()
             curves[name] = side()
-            taken.setdefault(name, []).append(time.perf_counter() - begun)
-    one = curves["sweep"].loss.values.reshape(len(RATES) * SEEDS, -1)
-    other = np.array(curves["loop"])
-    print(f"load {os.getloadavg()[0]:.1f}, {len(other)} runs of {given.steps} steps")
+            durations.setdefault(name, []).append(time.perf_counter() - begun)
+    sweep_curves = curves["sweep"].loss.values.reshape(len(RATES) * SEEDS, -1)
+    loop_curves = np.array(curves["loop"])
+    print(f"load {os.getloadavg()[0]:.1f}, {len(loop_curves)} runs of {options.steps} steps")
     for title, pick in (("first call", lambda x: x[0]), ("fastest", min)):
-        sweep, loop = pick(taken["sweep"]), pick(taken["loop"])
+        sweep, loop = pick(durations["sweep"]), pick(durations["loop"])
         print(f"{title}: sweep {sweep:.2f} s, loop {loop:.2f} s, ratio {loop / sweep:.1f}")
-    apart = np.abs(one - other).max(axis=0)
-    print("differences by record:", " ".join(f"{x:.0e}" for x in apart))
-    print(f"largest difference of the curves: {np.abs(one - other).max():.1e} of {one.max():.2f}")
+    gaps = np.abs(sweep_curves - loop_curves).max(axis=0)
+    print("differences by record:", " ".join(f"{x:.0e}" for x in gaps))
+    print(
+        f"largest difference of the curves: {np.abs(sweep_curves - loop_curves).max():.1e} "
+        f"of {sweep_curves.max():.2f}"
+    )
 
 
 if __name__ == "__main__":

@@ -95,7 +95,7 @@ class Theirs(NamedTuple):
     cpu: float
 
 
-def held(network: Any) -> None:
+def freeze_blocks(network: Any) -> None:
     """Keep the blocks of the separate form at zero that ours leaves out: the key weights of labels,
     and the value weights by which features write the label.
     """
@@ -117,8 +117,8 @@ def train(peer: Any, case: Case, seed: int, hold: bool = False) -> Theirs:
     """Run their script's steps, perhaps without the blocks that ours leaves out; seconds count
     their data too.
     """
-    torch, kept = peer.torch, {}
-    peer.vis_loss = lambda _args, results: kept.update(results)
+    torch, history = peer.torch, {}
+    peer.vis_loss = lambda _args, results: history.update(results)
     with contextlib.redirect_stdout(io.StringIO()):
         sys.argv = ["train.py", *case.arguments(seed)]
         args = peer.config().parse_args()
@@ -128,11 +128,11 @@ def train(peer: Any, case: Case, seed: int, hold: bool = False) -> Theirs:
         data = peer.gen_dataset(args)
         network = peer.creat_network(args)
         if hold:
-            held(network)
+            freeze_blocks(network)
         first = [p.detach().numpy().copy() for p in network.parameters()]
         peer.train(network, data, args)
     seconds, cpu = time.perf_counter() - begun[0], time.process_time() - begun[1]
-    return Theirs(kept["Ls"], data, first, seconds, cpu)
+    return Theirs(history["Ls"], data, first, seconds, cpu)
 
 
 def weights(case: Case, run: Theirs) -> model.Literal | model.Separate:
@@ -141,11 +141,11 @@ def weights(case: Case, run: Theirs) -> model.Literal | model.Separate:
     v = run.first[-1].reshape(H, D + 1, D + 1)[:, D]
     if case.form == "separate":
         K, Q = (w.reshape(H, 1, D + 1)[:, :, :D] for w in run.first[:2])
-        found = model.Separate(v[:, D], K, Q)
+        parameters = model.Separate(v[:, D], K, Q)
     else:
         U = run.first[0].reshape(H, D + 1, D + 1)[:, :D].transpose(0, 2, 1)
-        found = model.Literal(np.roll(v, 1, axis=1), np.roll(U, 1, axis=1))
-    return jax.tree.map(lambda w: jnp.asarray(case.unit * w, float), found)
+        parameters = model.Literal(np.roll(v, 1, axis=1), np.roll(U, 1, axis=1))
+    return jax.tree.map(lambda w: jnp.asarray(case.unit * w, float), parameters)
 
 
 def drawn(case: Case, seeds: int) -> model.Merged | model.Separate:
@@ -173,10 +173,10 @@ def same_run(case: Case, run: Theirs) -> dict[str, float]:
         **{name: getattr(case.config(form), name) for name in ("form", "heads", "learning_rate")},
     )
     start = jax.tree.map(lambda w: w[None], weights(case, run))
-    found = jaxtheory.sweep(
+    sweep = jaxtheory.sweep(
         ours, config, steps=case.steps, record=1, start=start, problem=problem, dtype="float64"
     )
-    curve = found.train_loss.values[0]
+    curve = sweep.train_loss.values[0]
     off = np.abs(curve - run.losses) / run.losses
     return {"largest relative difference": float(off.max()), "at step": int(off.argmax())}
 
@@ -202,30 +202,30 @@ def over_seeds(case: Case, runs: list[Theirs], dataset: Any) -> dict[str, Any]:
 def compare(peer: Any, case: Case, seeds: int) -> dict[str, Any]:
     """All three comparisons for a form of the layer."""
     config = case.config(case.form)
-    asked = {"seeds": RUNS, "steps": case.steps, "record": case.steps // RECORDS}
-    asked["start"] = drawn(case, RUNS)
+    arguments = {"seeds": RUNS, "steps": case.steps, "record": case.steps // RECORDS}
+    arguments["start"] = drawn(case, RUNS)
     times: dict[str, list[tuple[float, float]]] = {"gd": [], "sgd": []}
     runs = []
     for key in range(seeds + 1):  # the first call of our sweep compiles
-        for algorithm, taken in times.items():
+        for algorithm, durations in times.items():
             begun = time.perf_counter(), time.process_time()
-            found = jaxtheory.sweep(ours, config, algorithm=algorithm, key=key, **asked)
-            taken.append((time.perf_counter() - begun[0], time.process_time() - begun[1]))
+            sweep = jaxtheory.sweep(ours, config, algorithm=algorithm, key=key, **arguments)
+            durations.append((time.perf_counter() - begun[0], time.process_time() - begun[1]))
             if algorithm == "gd":
-                dataset = found
+                dataset = sweep
         if key:
             runs.append(train(peer, case, key))
-    other = np.array([(run.seconds, run.cpu) for run in runs])
-    seconds: dict[str, Any] = {"one of theirs": other[:, 0].round(2).tolist()}
-    for algorithm, taken in times.items():
-        first, later = taken[0][0], np.array(taken[1:])
-        least, cpu = RUNS * other.min(axis=0) / later.min(axis=0)
+    peer_times = np.array([(run.seconds, run.cpu) for run in runs])
+    seconds: dict[str, Any] = {"one of theirs": peer_times[:, 0].round(2).tolist()}
+    for algorithm, durations in times.items():
+        first, later = durations[0][0], np.array(durations[1:])
+        least, cpu = RUNS * peer_times.min(axis=0) / later.min(axis=0)
         seconds[algorithm] = {
             "our 32": later[:, 0].round(2).tolist(),
             "compiling": round(first, 2),
             "ratio of the least": round(least, 1),
-            "ratio of medians": round(float(np.median(RUNS * other / later, axis=0)[0]), 1),
-            "ratio of the least, compiling": round(RUNS * other[:, 0].min() / first, 1),
+            "ratio of medians": round(float(np.median(RUNS * peer_times / later, axis=0)[0]), 1),
+            "ratio of the least, compiling": round(RUNS * peer_times[:, 0].min() / first, 1),
             "ratio of the least CPU seconds": round(cpu, 1),
         }
     separate = case.form == "separate"
@@ -243,14 +243,14 @@ def main() -> None:
     parser.add_argument("code", type=Path, help="folder of the authors' code")
     parser.add_argument("--seeds", type=int, default=4, help="runs of theirs (default: 4)")
     parser.add_argument("--form", choices=[case.form for case in CASES], help="this form alone")
-    asked = parser.parse_args()
-    if not (asked.code / "train.py").is_file():
-        parser.error(f"{asked.code}: there is no train.py of linattn-icl in this folder")
-    sys.path.insert(0, str(asked.code))
+    options = parser.parse_args()
+    if not (options.code / "train.py").is_file():
+        parser.error(f"{options.code}: there is no train.py of linattn-icl in this folder")
+    sys.path.insert(0, str(options.code))
     peer = importlib.import_module("train")
     for case in CASES:
-        if asked.form in (None, case.form):
-            print(json.dumps(compare(peer, case, asked.seeds)), flush=True)
+        if options.form in (None, case.form):
+            print(json.dumps(compare(peer, case, options.seeds)), flush=True)
 
 
 if __name__ == "__main__":

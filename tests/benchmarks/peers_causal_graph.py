@@ -160,19 +160,19 @@ def train(script: Any, model: type, setting: Setting, seed: int) -> Theirs:
         batch_size=setting.batch,
         max_size=setting.batch * setting.steps // RECORDS,
     )
-    whole = time.process_time() - begun
+    total = time.process_time() - begun
     warm = (moments[-1] - moments[1]) * RECORDS / (RECORDS - 2)
-    return Theirs(np.array(losses), whole, warm)
+    return Theirs(np.array(losses), total, warm)
 
 
 def compare(script: Any, setting: Setting, seeds: int) -> dict[str, Any]:
     """Both comparisons for a setting."""
-    full, every = script.CatFormer, setting.steps // RECORDS
-    model, record = reduced(full, setting), list(range(0, setting.steps, every))
-    taken, runs = [], []
+    full, stride = script.CatFormer, setting.steps // RECORDS
+    model, record = reduced(full, setting), list(range(0, setting.steps, stride))
+    durations, runs = [], []
     for key in range(seeds + 1):  # the first call of our sweep compiles
         begun = time.process_time()
-        found = jaxtheory.sweep(
+        sweep = jaxtheory.sweep(
             ours,
             setting.config(),
             seeds=RUNS,
@@ -181,14 +181,14 @@ def compare(script: Any, setting: Setting, seeds: int) -> dict[str, Any]:
             record=record,
             key=key,
         )
-        taken.append(time.process_time() - begun)
+        durations.append(time.process_time() - begun)
         if key:
             runs.append(train(script, model, setting, key))
     published = train(script, full, setting._replace(rate=1.0), 1)
     theirs = np.array([run.losses for run in runs])
-    mine = found.test_loss.sel(step=record).values.astype(float)
+    mine = sweep.test_loss.sel(step=record).values.astype(float)
     error = np.sqrt(sum(x.var(axis=0, ddof=1) / len(x) for x in (theirs, mine)))
-    ours_warm = np.array(taken[1:])
+    ours_warm = np.array(durations[1:])
     ratio = lambda seconds: round(RUNS * min(seconds) / float(ours_warm.min()), 1)
     return {
         **setting._asdict(),
@@ -205,11 +205,11 @@ def compare(script: Any, setting: Setting, seeds: int) -> dict[str, Any]:
             "one of theirs, warm": [round(run.warm, 2) for run in runs],
             "one of theirs, whole": [round(run.whole, 2) for run in runs],
             "one of theirs, published": round(published.whole, 2),
-            "our 32": [round(x, 2) for x in taken[1:]],
-            "our 32, compiling": round(taken[0], 2),
+            "our 32": [round(x, 2) for x in durations[1:]],
+            "our 32, compiling": round(durations[0], 2),
             "ratio, warm": ratio([run.warm for run in runs]),
             "ratio, whole": ratio([run.whole for run in runs]),
-            "ratio, both compiling": round(RUNS * min(run.whole for run in runs) / taken[0], 1),
+            "ratio, both compiling": round(RUNS * min(run.whole for run in runs) / durations[0], 1),
         },
     }
 
@@ -219,13 +219,13 @@ def main() -> None:
     parser.add_argument("code", type=Path, help="folder of the authors' code")
     parser.add_argument("--seeds", type=int, default=4, help="runs of theirs (default: 4)")
     parser.add_argument("--setting", type=int, choices=range(len(SETTINGS)), help="this one alone")
-    asked = parser.parse_args()
-    if not (asked.code / "single_parent.py").is_file():
-        parser.error(f"{asked.code}: there is no single_parent.py in this folder")
-    script = loaded(asked.code)
+    options = parser.parse_args()
+    if not (options.code / "single_parent.py").is_file():
+        parser.error(f"{options.code}: there is no single_parent.py in this folder")
+    script = loaded(options.code)
     for i, setting in enumerate(SETTINGS):
-        if asked.setting in (None, i):
-            print(json.dumps(compare(script, setting, asked.seeds)), flush=True)
+        if options.setting in (None, i):
+            print(json.dumps(compare(script, setting, options.seeds)), flush=True)
 
 
 if __name__ == "__main__":

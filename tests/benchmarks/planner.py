@@ -2,7 +2,7 @@
 other ones; one fresh process per number, nothing compiled beforehand.
 
 python tests/benchmarks/planner.py [--only NUMBER ...] [--write]: prints two tables; --write: into
-docs/performance.md.
+docs/decisions/0050-where-the-time-goes.md.
 """
 
 import argparse
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 HERE = Path(__file__).resolve().parent
 sys.path[0] = str(HERE.parent)
-PAGE = HERE.parents[1] / "docs" / "performance.md"
+PAGE = HERE.parents[1] / "docs" / "decisions" / "0050-where-the-time-goes.md"
 MARKS = ("<!-- plan -->", "<!-- /plan -->")
 HEAD = ("sweep", "s", "counted", "measured", "peak MiB", "counted", "measured")
 CHOICES = ("sweep", "chosen s", "otherwise s", "chosen / best")
@@ -69,10 +69,10 @@ def child(what: str, one: Case, **environment: str) -> dict[str, float]:
     """What `what` of this file prints in a process of its own."""
     command = [sys.executable, __file__, "--child", what, json.dumps(one._asdict())]
     env = {**os.environ, "JAX_ENABLE_COMPILATION_CACHE": "false", **environment}
-    found: dict[str, float] = json.loads(
+    costs: dict[str, float] = json.loads(
         subprocess.run(command, env=env, check=True, capture_output=True, text=True).stdout
     )
-    return found
+    return costs
 
 
 def take(one: Case, **environment: str) -> float:
@@ -85,11 +85,11 @@ def predicted(one: Case, compile: bool) -> dict[str, float]:
     import jaxtheory
 
     theory = jaxtheory.theories.get(one.theory)
-    made = jaxtheory.plan(theory, theory.Config(**one.fields), compile=compile, **one.asked)
-    return {"seconds": made.seconds, "memory": made.memory_bytes}
+    plan = jaxtheory.plan(theory, theory.Config(**one.fields), compile=compile, **one.asked)
+    return {"seconds": plan.seconds, "memory": plan.memory_bytes}
 
 
-def taken(one: Case) -> dict[str, float]:
+def run_sweep(one: Case) -> dict[str, float]:
     """What the sweep takes, and the peak of its process."""
     import resource
     import time
@@ -111,13 +111,13 @@ def taken(one: Case) -> dict[str, float]:
 CHILDREN = {
     "counted": lambda one: predicted(one, compile=False),
     "measured": lambda one: predicted(one, compile=True),
-    "taken": taken,
+    "taken": run_sweep,
 }
 
 
 def estimates(cases: list[Case]) -> list[tuple[str, ...]]:
     """A row per sweep: seconds and memory as taken; what `plan` said over it."""
-    found = []
+    rows = []
     for one in cases:
         said = {name: child(name, one) for name in CHILDREN}
         words = [str(one)]
@@ -125,34 +125,34 @@ def estimates(cases: list[Case]) -> list[tuple[str, ...]]:
             real = said["taken"][number]
             words.append(f"{real / unit:.3g}" if unit == 1 else f"{real / unit:.0f}")
             words += [f"{said[name][number] / real:.2f}" for name in ("counted", "measured")]
-        found.append(tuple(words))
+        rows.append(tuple(words))
         print(*words, sep=" | ", file=sys.stderr, flush=True)
-    return found
+    return rows
 
 
 def choices(cases: list[Case]) -> list[tuple[str, ...]]:
     """A row per sweep: its seconds as it is planned and otherwise, compilation included. Sizes that
     vary: one program for all, or one each; else: fewer and more lanes side by side, one worker.
     """
-    found = []
+    rows = []
     for one in cases:
-        chosen, others = take(one), {}
+        chosen, alternatives = take(one), {}
         if one in SIZES:
             for mode in ("pad", "exact"):
-                others[mode] = take(one._replace(asked={**one.asked, "buckets": mode}))
+                alternatives[mode] = take(one._replace(asked={**one.asked, "buckets": mode}))
         else:
             for words, times in (("an eighth side by side", 0.125), ("eight times", 8)):
-                others[words] = take(one, CACHE_TIMES=str(times))
-            others["one worker"] = take(one, JAXTHEORY_DEVICES="1")
+                alternatives[words] = take(one, CACHE_TIMES=str(times))
+            alternatives["one worker"] = take(one, JAXTHEORY_DEVICES="1")
         words = (
             str(one),
             f"{chosen:.3g}",
-            ", ".join(f"{name} {seconds:.3g}" for name, seconds in others.items()),
-            f"{chosen / min(chosen, *others.values()):.2f}",
+            ", ".join(f"{name} {seconds:.3g}" for name, seconds in alternatives.items()),
+            f"{chosen / min(chosen, *alternatives.values()):.2f}",
         )
-        found.append(words)
+        rows.append(words)
         print(*words, sep=" | ", file=sys.stderr, flush=True)
-    return found
+    return rows
 
 
 def markdown(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
@@ -167,25 +167,25 @@ def main() -> int:
     parser.add_argument("--only", nargs="+", type=int, metavar="NUMBER")
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--child", nargs=2, help=argparse.SUPPRESS)
-    asked = parser.parse_args()
-    if asked.child:
-        what, one = asked.child
+    options = parser.parse_args()
+    if options.child:
+        what, one = options.child
         print(json.dumps(CHILDREN[what](Case(**json.loads(one)))))
         return 0
-    every = [*CASES, *SIZES]
-    some = [every[k] for k in asked.only] if asked.only else every
+    cases = [*CASES, *SIZES]
+    some = [cases[k] for k in options.only] if options.only else cases
     tables = [
         markdown(HEAD, estimates([one for one in some if one in CASES])),
         markdown(CHOICES, choices(some)),
     ]
     text = "\n\n".join(tables)
     print(text)
-    if asked.write:
+    if options.write:
         from helpers.machine import in_words, machine
 
         where = in_words(machine("jax", "jaxlib", "numpy"))
-        head, _, rest = PAGE.read_text().partition(MARKS[0])
-        _, _, tail = rest.partition(MARKS[1])
+        head, _, remainder = PAGE.read_text().partition(MARKS[0])
+        _, _, tail = remainder.partition(MARKS[1])
         text += f"\n\nMeasured by `make bench-plan`: {where}"
         PAGE.write_text(f"{head}{MARKS[0]}\n\n{text}\n\n{MARKS[1]}{tail}")
     return 0

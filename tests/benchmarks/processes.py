@@ -38,7 +38,8 @@ jaxtheory.plan(random_walk, random_walk.Config(), vary={"learning_rate": rates},
 WALKS = """
 import jaxtheory, sys
 from jaxtheory.theories import random_walk
-config = random_walk.Config(num_states=5, length=25, num_sequences=20, encoding_dim=125)
+sizes = dict(num_states=5, length=25, num_sequences=20, encoding_dim=125, num_test=100)
+config = random_walk.Config(**sizes)
 p, options = [round(0.05 + 0.1 * i, 2) for i in range(10)], {"steps": 50, "record": [0, 50]}
 jaxtheory.sweep(random_walk, config, vary={"p": p}, seeds=10**5, store="walks", **options)
 (peak,) = [line for line in open("/proc/self/status") if line.startswith("VmHWM")]
@@ -62,11 +63,13 @@ class Process(NamedTuple):
         new = lambda name: self.place / name if name else Path(tempfile.mkdtemp(dir=self.place))
         folder = new(self.folder)
         folder.mkdir(exist_ok=True)
-        given = {name: value for name, value in os.environ.items() if name not in HIDDEN}
-        given["XDG_CACHE_HOME"] = str(new(self.cache))
+        environment = {name: value for name, value in os.environ.items() if name not in HIDDEN}
+        environment["XDG_CACHE_HOME"] = str(new(self.cache))
         if self.path is not None:
-            given["PYTHONPATH"] = str(self.path)
-        subprocess.run(self.words, cwd=folder, env=given, check=True, stdout=subprocess.DEVNULL)
+            environment["PYTHONPATH"] = str(self.path)
+        subprocess.run(
+            self.words, cwd=folder, env=environment, check=True, stdout=subprocess.DEVNULL
+        )
 
 
 def groups() -> Iterator[Group]:
@@ -81,20 +84,20 @@ def within(place: Path) -> Iterator[Group]:
     for theory in names():
         words = "default config; 4 seeds x 30 steps; empty compilation cache"
         yield group(theory, "first sweep", words, code(FIRST.format(theory)), 3, rounds=3)
-    many = command("list", path=figures(place / "many"))
+    listing = command("list", path=figures(place / "many"))
     warm = command(SMALL, cache="warm")
     stored = command(STORED, cache="warm", folder="stored")
     start = "start-up"
     yield group(start, "import", "import jaxtheory", code("import jaxtheory"), 0.05, NOTHING)
     yield group(start, "help", "jaxtheory --help", command("--help"), 0.25, NOTHING)
-    yield group(start, "list", "jaxtheory list; 1,000 figures more", many, 2, NOTHING)
+    yield group(start, "list", "jaxtheory list; 1,000 figures more", listing, 2, NOTHING)
     yield group(start, "plan", "10^6 values on one axis", code(PLANNED), 2)
-    yield group(start, "warm sweep", f"jaxtheory {SMALL}", warm, 1)
-    yield group(start, "stored figure", f"jaxtheory {STORED}", stored, 1)
-    walks = "K = 5, N = 25, M = 125, B = 20; 10 values of p x 100000 seeds x 50 steps; two records"
-    yield group("random_walk", "10^6 runs into a store", walks, code(WALKS), 200, rounds=0)
+    yield group(start, "warm sweep", f"jaxtheory {SMALL}", warm, 1.9)
+    yield group(start, "stored figure", f"jaxtheory {STORED}", stored, 1.2)
+    walks = "K = 5, N = 25, M = 125, B = 20, Bt = 100; 10 values of p x 100000 seeds x 50 steps"
+    yield group("random_walk", "10^6 runs into a store", walks, code(WALKS), 100, rounds=0)
     test = Process(("make", "-C", str(ROOT), "test"), place)
-    yield group("tests", "make test", "empty compilation cache", test, 360, NOTHING, rounds=0)
+    yield group("tests", "make test", "empty compilation cache", test, 300, NOTHING, rounds=0)
 
 
 def group(

@@ -22,24 +22,25 @@ from jaxtheory.engine.request.jaxprs import called
 
 
 class Call(NamedTuple):
-    """Calls of a training loop: the arguments of the first, and the number of calls and of steps,
-    those of each slot.
+    """Calls of a training loop: the arguments of the first, the number of calls and of records, and
+    of the steps of each slot.
     """
 
     args: tuple
     count: int
+    turns: int
     steps: int
 
 
-def each(function: Callable[[], Any]) -> float:
+def time_call(function: Callable[[], Any]) -> float:
     """Seconds of a call while as many workers call it at once, divided by their number."""
     return 1 / floor.rate(lambda _: jax.block_until_ready(function()), 1, floor.cores())
 
 
 def made_by(function: Any) -> program.Program:
     """The program of a compiled function."""
-    found: program.Program = function.function.__wrapped__.func.__self__
-    return found
+    owner: program.Program = function.function.__wrapped__.func.__self__
+    return owner
 
 
 def first(call: Call) -> Any:
@@ -51,13 +52,13 @@ def products(function: Any, call: Call) -> collections.Counter:
     """The matrix products of a step of all runs of a slot that depend on the state: how often each
     pair of shapes, with its dimensions, is multiplied.
     """
-    made, (row, run, trained) = made_by(function), first(call)
-    step = program._batched(functools.partial(made._step, np.int32(0)), made.layout.rows)
+    owner, (row, run, trained) = made_by(function), first(call)
+    step = program._batched(functools.partial(owner._step, np.int32(0)), owner.layout.rows)
     closed = jax.make_jaxpr(lambda trained: step(row, run, trained))(trained)
     jaxpr, _ = pe.dce_jaxpr(closed.jaxpr, [True] * len(closed.jaxpr.outvars))
-    found = collections.Counter()
-    follow(jaxpr, set(jaxpr.invars), found)
-    return found
+    counts = collections.Counter()
+    follow(jaxpr, set(jaxpr.invars), counts)
+    return counts
 
 
 def follow(jaxpr: Any, changing: set, found: collections.Counter, times: int = 1) -> set:
@@ -78,8 +79,8 @@ def follow(jaxpr: Any, changing: set, found: collections.Counter, times: int = 1
             length = times * eqn.params["length"]
             follow(inner[0], set(inner[0].invars), found, length)
         elif len(inner) == 1 and len(inner[0].invars) == len(into):
-            given = {v for v, on in zip(inner[0].invars, into, strict=True) if on}
-            ends = follow(inner[0], given, found, times)
+            inputs = {v for v, on in zip(inner[0].invars, into, strict=True) if on}
+            ends = follow(inner[0], inputs, found, times)
             pairs = zip(out, inner[0].outvars, strict=True)
             out = [v for v, end in pairs if isinstance(end, Var) and end in ends]
         changing.update(out)
@@ -88,7 +89,7 @@ def follow(jaxpr: Any, changing: set, found: collections.Counter, times: int = 1
 
 @functools.cache
 def product(a: tuple, b: tuple, dtype: str, dims: Any) -> float:
-    """Seconds of a matrix product alone, as `each` counts them."""
+    """Seconds of a matrix product alone, as `time_call` counts them."""
 
     def again(_: Any, state: tuple) -> tuple:
         x, y, _ = jax.lax.optimization_barrier(state)
@@ -97,7 +98,7 @@ def product(a: tuple, b: tuple, dtype: str, dims: Any) -> float:
     x, y = jnp.ones(a, dtype), jnp.ones(b, dtype)
     start = x, y, jax.lax.dot_general(x, y, dims)
     loop = jax.jit(lambda start: jax.lax.fori_loop(0, floor.LOOP, again, start))
-    return each(lambda: loop(start)) / floor.LOOP
+    return time_call(lambda: loop(start)) / floor.LOOP
 
 
 def seconds(work: floor.Work, calls: dict[Any, Call]) -> float:

@@ -2,10 +2,11 @@
 
 Every compiled function of the sweep is waited for, and the clock of a part stops while another part
 runs within it, so that parts add up to the sweep. Seconds of a worker count as seconds divided by
-the number of workers; "idle" is what workers wait for each other. Of the training loop, three parts
-are measured afterwards with as many workers at once: "dispatch" is calls that make no step,
-"batches" a loop that draws batches and sums them up, and "step" is the rest. "Python" is the rest
-of the code of chunks, and "set-up" the request, its identity and its plan.
+the number of workers; "idle" is what workers wait for each other. Of the training loop, four parts
+are measured afterwards with as many workers at once: "dispatch" is calls that do nothing, "metrics"
+calls that make no step, "batches" a loop that draws batches and sums them up, and "step" is the
+rest. "Python" is the rest of the code of chunks, and "set-up" the request, its identity and its
+plan.
 
 With --cpu all of it is in CPU seconds of the process with one worker, which other processes disturb
 less.
@@ -29,10 +30,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from benchmarks import floor, products, table, timing
-from benchmarks.products import Call, each, first, follow, made_by
+from benchmarks.products import Call, first, follow, made_by, time_call
 
 from jaxtheory.engine import sweep
-from jaxtheory.engine.compute import program, training
+from jaxtheory.engine.compute import compiled, program, training
 from jaxtheory.engine.execution import local, task
 from jaxtheory.engine.results import computing
 
@@ -43,9 +44,9 @@ PARTS = {
     "problems": ["_draw"],
     "start": ["_begin"],
     "batches": [],
-    "step": ["_train_block"],
+    "step": ["_train"],
     "dispatch": [],
-    "metrics": ["_evaluate metrics"],
+    "metrics": [],
     "baselines": ["_baselines"],
     "predictions": ["_predict"],
     "analyses": ["_evaluate analyses"],
@@ -57,7 +58,7 @@ PARTS = {
 }
 LOOPS = ("while", "call", "conditional")  # which hold the kernels
 FLOORS = ("floor / sweep", "second floor / sweep")
-HEAD = ("theory", "sweep ms", "(CPU)", "sum", *PARTS, *FLOORS, "largest kernels of the step")
+HEAD = ("theory", "sweep ms", "(CPU)", "sum", *PARTS, *FLOORS, "kernels that take longest")
 
 
 class Clock:
@@ -96,20 +97,20 @@ class Clock:
         """Seconds of each part as the calling thread sees them: its own, and those of the workers
         divided by their number in place of the time that it waits for them.
         """
-        found = dict.fromkeys(PARTS, 0.0)
+        totals = dict.fromkeys(PARTS, 0.0)
         for (thread, name), seconds in self.seconds.items():
             if thread == threading.get_ident():
-                found[name] += seconds
+                totals[name] += seconds
             else:
-                found[name] += seconds / workers
-                found["idle"] -= seconds / workers
-        return found
+                totals[name] += seconds / workers
+                totals["idle"] -= seconds / workers
+        return totals
 
 
 class Profile(NamedTuple):
     """A sweep: seconds and CPU seconds without a clock (with --cpu in the other order), seconds of
-    its parts, both floors (None if its work was not counted), and the kernels of the step that take
-    longest, with their share.
+    its parts, both floors (None if its work was not counted), and the kernels of step and metrics
+    that take longest, with their share.
     """
 
     theory: str
@@ -123,29 +124,31 @@ class Profile(NamedTuple):
 
 def label(function: Any) -> str:
     """The name of a compiled function, as in PARTS."""
-    made = function.function.__wrapped__
-    return " ".join([made.func.__name__, *(arg for arg in made.args if isinstance(arg, str))])
+    partial = function.function.__wrapped__
+    return " ".join([partial.func.__name__, *(arg for arg in partial.args if isinstance(arg, str))])
 
 
 def clocked(run: Callable[[], Any]) -> tuple[float, dict[str, float], dict[Any, Call]]:
     """Seconds of a sweep with a clock, those of its parts, and the calls of training loops."""
     clock, calls = Clock(), {}
-    names = {each: name for name, members in PARTS.items() for each in members}
-    plain = program.Compiled.run
+    names = {member: name for name, members in PARTS.items() for member in members}
+    plain = compiled.Compiled.run
 
     def waited(self: Any, *args: Any) -> Any:
         name = label(self)
-        if name == "_train_block":
-            before = calls.get(self, Call(args, 0, 0))
-            steps = int(args[3]) * int(args[5] - args[4])
-            calls[self] = Call(before.args, before.count + 1, before.steps + steps)
+        if name == "_train":
+            *_, used, turns = args
+            count = int(turns.count)
+            steps = int(used) * int((turns.end - turns.start)[:count].sum())
+            call = calls.get(self, Call(args, 0, 0, 0))
+            calls[self] = Call(call.args, call.count + 1, call.turns + count, call.steps + steps)
         with clock.part(names[name]):
             return jax.block_until_ready(plain(self, *args))
 
     with contextlib.ExitStack() as patches:
         patches.enter_context(mock.patch.object(computing, "_replaced", dict))  # changes no bits
-        patches.enter_context(mock.patch.object(program.Compiled, "run", waited))
-        for where, name in (each for each in names if isinstance(each, tuple)):
+        patches.enter_context(mock.patch.object(compiled.Compiled, "run", waited))
+        for where, name in (member for member in names if isinstance(member, tuple)):
             timed = clock.timed(names[where, name], getattr(where, name))
             patches.enter_context(mock.patch.object(where, name, timed))
         begun = floor.clock()
@@ -156,25 +159,33 @@ def clocked(run: Callable[[], Any]) -> tuple[float, dict[str, float], dict[Any, 
 
 def divide(parts: dict[str, float], calls: dict[Any, Call]) -> dict[str, float]:
     """Parts in which dispatch and batches are apart from the step."""
-    found = dict(parts)
+    totals = dict(parts)
     for function, call in calls.items():
-        *given, start, _ = call.args
-        none = each(lambda f=function, given=given, t=start: f.run(*given, t, t))
-        found["dispatch"] += call.count * none
+        *arguments, turns = call.args
+        still = turns._replace(end=turns.start)
+        none, single = (
+            time_call(
+                functools.partial(function.run, *arguments, still._replace(count=np.int32(n)))
+            )
+            for n in (0, 1)
+        )
+        totals["dispatch"] += call.count * none
+        totals["metrics"] += call.turns * max(0.0, single - none)
         if (draw := drawing(function, call)) is not None:
             steps = min(call.steps, 50)
-            taken = each(lambda d=draw, given=given, n=steps: d(*given, np.int32(0), np.int32(n)))
-            found["batches"] += call.steps * max(0.0, taken - none) / (steps * int(call.args[3]))
-    found["step"] -= found["dispatch"] + found["batches"]
-    return found
+            some = program.Turns(*np.array([[0], [steps], [0]], np.int32), np.int32(1))
+            seconds = time_call(functools.partial(draw, *arguments, some))
+            totals["batches"] += call.steps * max(0.0, seconds - none) / (steps * int(call.args[3]))
+    totals["step"] -= totals["dispatch"] + totals["metrics"] + totals["batches"]
+    return totals
 
 
 def drawing(function: Any, call: Call) -> Callable | None:
     """A training loop that draws batches and adds nothing of them; None if none are drawn."""
-    made, (row, run, _) = made_by(function), program._first(first(call))
+    owner, (row, run, _) = made_by(function), program._first(first(call))
     values = program._first(program._first(run.values))
-    config = made.config(row.fields, program._first(run.fields), values)
-    sample = jax.make_jaxpr(lambda key: made.sample(key, row.problem, config))
+    config = owner.config(row.fields, program._first(run.fields), values)
+    sample = jax.make_jaxpr(lambda key: owner.sample(key, row.problem, config))
     sampled = sample(jax.random.key(0)).jaxpr
     if not follow(sampled, set(sampled.invars), collections.Counter()):
         return None
@@ -184,13 +195,13 @@ def drawing(function: Any, call: Call) -> Callable | None:
         add = lambda x: x + nothing.astype(x.dtype) if jnp.issubdtype(x.dtype, jnp.floating) else x
         return jax.tree.map(add, state)
 
-    bare = made._replace(algorithm=made.algorithm._replace(step=step))
-    return jax.jit(functools.partial(bare._train_block, 1))
+    bare = owner._replace(algorithm=owner.algorithm._replace(step=step))
+    return jax.jit(functools.partial(bare._train, 1, (frozenset(),)))
 
 
 def kernels(run: Callable[[], Any]) -> dict[str, float]:
-    """The three kernels of the training loop that take longest, with their share of its seconds."""
-    taken = collections.Counter[str]()
+    """The three kernels of step and metrics that take longest, with their share of the seconds."""
+    durations = collections.Counter[str]()
     with tempfile.TemporaryDirectory() as folder:
         options = jax.profiler.ProfileOptions()
         options.python_tracer_level = 0
@@ -201,9 +212,9 @@ def kernels(run: Callable[[], Any]) -> dict[str, float]:
             for event in (event for line in plane.lines for event in line.events):
                 facts = {name: value for name, value in event.stats if isinstance(value, str)}
                 name = facts.get("hlo_op", "while")
-                if facts.get("hlo_module") == "jit__train_block" and not name.startswith(LOOPS):
-                    taken[name] += event.duration_ns
-    return {name: value / taken.total() for name, value in taken.most_common(3)}
+                if facts.get("hlo_module") == "jit__train" and not name.startswith(LOOPS):
+                    durations[name] += event.duration_ns
+    return {name: value / durations.total() for name, value in durations.most_common(3)}
 
 
 def measured(theory: str, setting: str, run: Callable[[], Any], work: Any) -> Profile:
@@ -218,19 +229,19 @@ def measured(theory: str, setting: str, run: Callable[[], Any], work: Any) -> Pr
 
 def records(groups: Iterable[table.Group]) -> list[dict[str, Any]]:
     """The profiles of the sweeps of some groups, for JSON."""
-    found = []
+    entries = []
     for group in groups:
         if "sweep" in group.sides:
             run = group.sides["sweep"].run
-            made = measured(group.theory, group.setting, run, group.work.get("sweep"))
-            print(" | ".join([made.theory, *cells(made)]), file=sys.stderr, flush=True)
-            found.append(made._asdict())
-    return found
+            profile = measured(group.theory, group.setting, run, group.work.get("sweep"))
+            print(" | ".join([profile.theory, *cells(profile)]), file=sys.stderr, flush=True)
+            entries.append(profile._asdict())
+    return entries
 
 
 def merged(kept: list[dict]) -> list[Profile]:
     """The profiles of several files."""
-    return [Profile(**each) for one in kept for each in one["profiles"]]
+    return [Profile(**entry) for one in kept for entry in one["profiles"]]
 
 
 def page(found: list[Profile], facts: list[str]) -> str:
@@ -239,8 +250,8 @@ def page(found: list[Profile], facts: list[str]) -> str:
     cpu = any("--cpu" in line for line in facts)
     head = [{"(CPU)": "(wall)"}.get(word, word) if cpu else word for word in HEAD]
     rows = [line(head), line(["---"] * len(HEAD))]
-    rows += [line([f"{i} {each.theory}", *cells(each)]) for i, each in enumerate(found, 1)]
-    settings = [f"{i}. `{each.theory}`: {each.setting}" for i, each in enumerate(found, 1)]
+    rows += [line([f"{i} {profile.theory}", *cells(profile)]) for i, profile in enumerate(found, 1)]
+    settings = [f"{i}. `{profile.theory}`: {profile.setting}" for i, profile in enumerate(found, 1)]
     return "\n".join([*rows, "", *settings, "", "Measured by", "", *(f"- {x}" for x in facts)])
 
 
@@ -249,7 +260,7 @@ def cells(found: Profile) -> list[str]:
     times = found.seconds, found.other, sum(found.parts.values()), *found.parts.values()
     return [
         *(f"{1000 * seconds:.0f}" for seconds in times),
-        *(f"{100 * each / found.seconds:.2g} %" for each in found.floors or ()),
+        *(f"{100 * bound / found.seconds:.2g} %" for bound in found.floors or ()),
         *([""] * len(FLOORS) if found.floors is None else []),
         ", ".join(f"{name} {100 * share:.0f} %" for name, share in found.kernels.items()),
     ]

@@ -78,6 +78,52 @@ def by_jax(problem, config, steps):
     return params
 
 
+def hot(problem, config):
+    """X (B, N, K): one-hot states, zero at the query."""
+    s = problem.train.s
+    before = jnp.arange(s.shape[1]) < s.shape[1] - 1
+    return jax.nn.one_hot(s, config.num_states.n) * before[:, None]
+
+
+def reduced(carried):
+    """train(problem, config, steps) of the reduced layer: (V, u, w) by autodiff, all steps in one
+    loop. carried(X, u, w): the attention that each state carries to the query (B, K).
+    """
+
+    def by_autodiff(problem, config, steps):
+        X, y, K = hot(problem, config), problem.train.y, config.num_states.n
+        rho = (config.encoding_dim.n + 1) / 2
+        rates = 1, rho, rho**2
+
+        def loss(params):
+            V, u, w = params
+            f = jnp.sum(V[y] * carried(X, u, w), axis=1)
+            return -jnp.mean(jnp.log(f + config.epsilon))
+
+        def step(_, params):
+            down = lambda p, g, rate: p - config.learning_rate * rate * g
+            return jax.tree.map(down, params, jax.grad(loss)(params), rates)
+
+        first = jnp.zeros((K, K)), jnp.zeros(K), jnp.zeros(X.shape[1])
+        return jax.lax.fori_loop(0, steps, step, first)
+
+    return by_autodiff
+
+
+def by_softmax(X, u, w):
+    return jnp.einsum("bn,bnk->bk", jax.nn.softmax(X @ u + w), X)
+
+
+def by_factors(X, u, w):
+    """The exponentials factor into those of states and of positions: one matrix product."""
+    top = jax.lax.stop_gradient(jnp.maximum(jnp.max(w[:-1]) + jnp.max(u), w[-1]))
+    of_state = jax.lax.stop_gradient(jnp.max(u))
+    B, N, K = X.shape
+    summed = X.swapaxes(1, 2).reshape(B * K, N) @ jnp.exp(w - (top - of_state))
+    C = summed.reshape(B, K) * jnp.exp(u - of_state)
+    return C / (jnp.sum(C, axis=1, keepdims=True) + jnp.exp(w[-1] - top))
+
+
 def work(study):
     """Per run, step and token: a byte of state; add, subtract the maximum, divide, sum, add to H,
     and for c a difference and a product, and two sums.
@@ -89,12 +135,16 @@ def work(study):
 
 
 def groups():
-    """Both baselines, of which the second is timed on a part; the overhead."""
+    """The baselines, of which the last is timed on a part; the overhead."""
     literal = Side(STUDY.over(by_jax), STUDY.one(by_jax, 3), STUDY.runs * STUDY.steps / 3)
     yield against(
         STUDY,
         "K = 6, N = 97, M = 1000, B = 1000",
         {"reduced NumPy": (by_numpy, 15), "literal plain JAX": (literal, 500)},
         work(STUDY),
+        {
+            "vmapped JAX": (reduced(by_softmax), 3),
+            "vmapped JAX with the algebra": (reduced(by_factors), 1),
+        },
     )
     yield overhead(STUDY)

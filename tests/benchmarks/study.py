@@ -3,15 +3,23 @@ and values, on the theory's own functions.
 """
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 import jaxtheory
 from jaxtheory.core.config import canonical
-from jaxtheory.engine.request.request import read_schedule
+from jaxtheory.engine.compute import training
+from jaxtheory.engine.compute.program import PerRow, PerRun, Program, Trained, Turns
+from jaxtheory.engine.planning.lay_out import plan_request
+from jaxtheory.engine.planning.layout import lanes
+from jaxtheory.engine.records import NEVER
+from jaxtheory.engine.request.request import read, read_schedule
 from jaxtheory.ops import draws
+from jaxtheory.system.backend import workers
 
 
 class Study(NamedTuple):
@@ -71,6 +79,62 @@ class Study(NamedTuple):
             for problem in problems
         ]
 
+    def steps_alone(self) -> Callable[[], Any]:
+        """Our training of all runs and nothing else: problems and states are given."""
+        request = read(
+            self.theory,
+            self.config,
+            vary={self.field: self.values},
+            seeds=self.seeds,
+            steps=self.steps,
+            record=[0, self.steps],
+        )
+        turns = Turns(*np.array([[0], [self.steps], [0]], np.int32), np.int32(1))
+        prepared = []
+        for chunk in plan_request(request).chunks:
+            inputs, bucket = lanes(request, chunk), chunk.bucket
+            algorithm = self.theory.algorithms[bucket.algorithm]
+            program = Program(self.theory, algorithm, bucket.template, bucket.layout)
+            row = jax.device_put(PerRow(*training._draw(request, program, inputs)))
+            run = jax.device_put(PerRun(inputs.own, inputs.values, inputs.limit))
+            used = np.int32(inputs.used)
+            state = program.begin()(row, run, used)
+            trained = Trained(state, np.full(inputs.limit.shape, NEVER, np.int32))
+            train = program.train(request.schedule.records, (frozenset(),))
+            prepared.append((train, row, run, trained, used, turns))
+        pool = ThreadPoolExecutor(workers())
+        one = lambda train, *args: jax.block_until_ready(train(*args))
+        return lambda: list(pool.map(lambda call: one(*call), prepared))
+
+    def vmapped(self, train: Callable[[Any, Any, int], Any]) -> Callable[[Any], Any]:
+        """train(problem, config, steps) of all runs, a jitted function of the problems [seed]."""
+        values, dtype = jnp.asarray(self.values, float), jnp.result_type(float)
+
+        def run(problem: Any, value: Any) -> Any:
+            config = canonical(self.config, dtype).replace(**{self.field: value})
+            return train(problem, config, self.steps)
+
+        map_runs = jax.vmap(jax.vmap(run, (None, 0)), (0, None))
+        return jax.jit(lambda problems: map_runs(problems, values))
+
+    def at_once(self, train: Callable[[Any, Any, int], Any]) -> Callable[[], Any]:
+        """All runs vmapped in one program, on problems that are given."""
+        problems, runs = self.drawn(), self.vmapped(train)
+        return lambda: jax.block_until_ready(runs(problems))
+
+    def script(self, train: Callable[[Any, Any, int], Any]) -> Callable[[], Any]:
+        """The same with the data: what a script does."""
+        draw, runs = jax.jit(self.drawn), self.vmapped(train)
+        return lambda: jax.block_until_ready(runs(draw()))
+
+    def drawn(self) -> Any:
+        """The problems [seed], side by side."""
+        config = self.at(self.values[0])
+        keys = jnp.stack([draws.run_key(0, seed) for seed in range(self.seeds)])
+        return jax.vmap(
+            lambda key: self.theory.problem(jax.random.fold_in(key, draws.PROBLEM), config)
+        )(keys)
+
     def one(self, train: Callable[[Any, Any, int], Any], steps: int) -> Callable[[], Any]:
         """train for so many steps of the first run."""
         problem, config = self.problems()[0], self.points()[0]
@@ -91,7 +155,7 @@ class ByHand:
         self.begin, self.block = jax.jit(self._begin), jax.jit(self._block)
         self.look, self.end = jax.jit(self._look), jax.jit(self._end)
 
-    def each(self, function: Callable, *of_runs: Any) -> Any:
+    def map_runs(self, function: Callable, *of_runs: Any) -> Any:
         """function(key, problem, config, *leaves) of all runs [seed, value]."""
         return jax.vmap(
             lambda key, problem, *own: jax.vmap(
@@ -107,7 +171,7 @@ class ByHand:
         start = lambda key, problem, config: self.algorithm.init(
             jax.random.fold_in(key, draws.INIT), problem, config
         )
-        return problem, self.each(start, problem)
+        return problem, self.map_runs(start, problem)
 
     def _block(self, problem: Any, state: Any, start: Any, end: Any) -> Any:
         sample = self.algorithm.sample or self.theory.sample
@@ -128,29 +192,29 @@ class ByHand:
         return jax.lax.fori_loop(start, end, step, state)
 
     def _look(self, problem: Any, state: Any) -> Any:
-        found = lambda _key, problem, config, state: self.theory.metrics(
+        evaluate = lambda _key, problem, config, state: self.theory.metrics(
             self.algorithm.params(state, problem, config), problem, config
         )
-        return self.each(found, problem, state)
+        return self.map_runs(evaluate, problem, state)
 
     def _end(self, problem: Any, state: Any) -> Any:
-        def found(_key: Any, problem: Any, config: Any, state: Any) -> Any:
+        def analyze(_key: Any, problem: Any, config: Any, state: Any) -> Any:
             params = self.algorithm.params(state, problem, config)
             curves = self.theory.predict(problem, config, self.records)
             return self.theory.analyses(params, problem, config), curves
 
         config = self.study.at(self.study.values[0])
         baselines = jax.vmap(lambda problem: self.theory.baselines(problem, config))(problem)
-        return self.each(found, problem, state), baselines
+        return self.map_runs(analyze, problem, state), baselines
 
-    def whole(self) -> tuple[list[Any], Any]:
+    def run(self) -> tuple[list[Any], Any]:
         """The metrics at every record, on the host, and what comes at the end."""
         problem, state = self.begin(self.keys)
-        seen, t = [], 0
+        metrics, t = [], 0
         for record in self.records.tolist():
             state, t = self.block(problem, state, t, record), record
-            seen.append(jax.device_get(self.look(problem, state)))
-        return seen, jax.device_get(self.end(problem, state))
+            metrics.append(jax.device_get(self.look(problem, state)))
+        return metrics, jax.device_get(self.end(problem, state))
 
     def training(self) -> Callable[[], Any]:
         """All steps in one loop, and nothing else: problems and start are given."""

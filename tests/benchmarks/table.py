@@ -22,6 +22,9 @@ HEAD = (
 )
 
 
+SHOWN = HEAD.index("floor s")  # columns on the page
+
+
 class Line(NamedTuple):
     """What a row compares: two sides by name, and what their ratio should be.
 
@@ -94,39 +97,39 @@ class Row(NamedTuple):
 
 def rows(group: Group, timed: dict[str, Timed], floors: dict[str, float]) -> list[Row]:
     """The rows of a group; floors are seconds of its sides."""
-    found = []
+    entries = []
     for line in group.lines:
-        ours, other = timed[line.ours], timed[line.other]
+        ours, rival = timed[line.ours], timed[line.other]
         if line.kind == "within":
-            found.append(within(group, line, ours, other))
+            entries.append(within(group, line, ours, rival))
             continue
-        taken = (ours.cpu, other.cpu) if line.kind == "cpu" else (ours.seconds, other.seconds)
-        first, second = taken[::-1] if line.kind == "faster" else taken
-        found.append(
+        pair = (ours.cpu, rival.cpu) if line.kind == "cpu" else (ours.seconds, rival.seconds)
+        first, second = pair[::-1] if line.kind == "faster" else pair
+        entries.append(
             Row(
                 group.theory,
                 line.name,
                 line.kind,
                 group.setting,
-                statistics.median(taken[0]),
-                statistics.median(taken[1]),
-                other.extrapolated,
+                statistics.median(pair[0]),
+                statistics.median(pair[1]),
+                rival.extrapolated,
                 statistics.median(a / b for a, b in zip(first, second, strict=True)),
                 line.goal,
                 ours.compiling,
-                other.compiling,
+                rival.compiling,
                 None if line.kind == "cpu" else floors.get(line.ours),
             )
         )
-    return found
+    return entries
 
 
 def within(group: Group, line: Line, ours: Timed, part: Timed) -> Row:
     """The row of seconds that have a goal."""
-    taken, least = statistics.median(ours.seconds), statistics.median(part.seconds)
+    duration, least = statistics.median(ours.seconds), statistics.median(part.seconds)
     none = dict.fromkeys(("other", "ratio", "compiling", "other_compiling"))
     row = {"theory": group.theory, "name": line.name, "kind": line.kind, "setting": group.setting}
-    return Row(**row, **none, ours=taken, extrapolated=False, goal=line.goal, floor=least)
+    return Row(**row, **none, ours=duration, extrapolated=False, goal=line.goal, floor=least)
 
 
 def number(value: float | None) -> str:
@@ -166,9 +169,21 @@ def text(found: list[Row]) -> str:
 
 
 def markdown(found: list[Row]) -> str:
-    """The table for a page."""
+    """The table for a page, without floors."""
+    line = lambda words: f"| {' | '.join(words[:SHOWN])} |"
+    rows = [line(HEAD), line(["---"] * len(HEAD)), *(line(cells(row)) for row in found)]
+    return "\n".join(rows)
+
+
+def waits(found: list[Row]) -> str:
+    """The table of waiting times as Markdown: seconds, limit, and seconds of the imports."""
     line = lambda words: f"| {' | '.join(words)} |"
-    return "\n".join([line(HEAD), line(["---"] * len(HEAD)), *(line(cells(row)) for row in found)])
+    lines = [line(("what", "s", "goal", "met", "of which imports")), line(["---"] * 5)]
+    for row in found:
+        words = cells(row)
+        what = f"{row.theory}: {row.name} (`{row.setting}`)"
+        lines.append(line((what, words[2], words[5], words[6], words[9])))
+    return "\n".join(lines)
 
 
 def records(found: list[Row]) -> list[dict[str, Any]]:

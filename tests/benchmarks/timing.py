@@ -55,17 +55,17 @@ def alternating(
                 chosen[name], times[name] = side.part, side.parts
                 continue
         first[name] = clock(side.run)
-    taken = [{name: clock(function) for name, function in chosen.items()} for _ in range(rounds)]
-    taken = taken or [first]
+    samples = [{name: clock(function) for name, function in chosen.items()} for _ in range(rounds)]
+    samples = samples or [first]
     return {
         name: Timed(
-            [times[name] * each[name][0] for each in taken],
-            [times[name] * each[name][1] for each in taken],
+            [times[name] * sample[name][0] for sample in samples],
+            [times[name] * sample[name][1] for sample in samples],
             max(
                 0.0,
                 extra[name]
                 if name in extra
-                else first[name][0] - statistics.median(each[name][0] for each in taken),
+                else first[name][0] - statistics.median(sample[name][0] for sample in samples),
             ),
             times[name] != 1,
         )

@@ -37,20 +37,20 @@ def covers(found, a, b):
 
 @pytest.mark.parametrize(("a", "b"), [(2.0, 0.5), (-1.0, 0.0), (0.0, 3.0), (0.7, -1.2)])
 def test_the_exponents_of_bent_curves(a, b):
-    found = collapsed(curves("bend", a, b, np.random.default_rng(3), spread=0.01))
-    assert float(found.x_exponent) == pytest.approx(a, abs=0.1)
-    assert float(found.y_exponent) == pytest.approx(b, abs=0.1)
-    assert found.residual < 0.02 and found.fits.item() is True and found.note == ""
-    assert covers(found, a, b) and found.x_exponent_high - found.x_exponent_low < 1
+    collapse = collapsed(curves("bend", a, b, np.random.default_rng(3), spread=0.01))
+    assert float(collapse.x_exponent) == pytest.approx(a, abs=0.1)
+    assert float(collapse.y_exponent) == pytest.approx(b, abs=0.1)
+    assert collapse.residual < 0.02 and collapse.fits.item() is True and collapse.note == ""
+    assert covers(collapse, a, b) and collapse.x_exponent_high - collapse.x_exponent_low < 1
 
 
 @pytest.mark.parametrize("shape", ["plateaus", "steep", "stairs"])
 @pytest.mark.parametrize("noisy", [False, True])
 def test_a_drop_between_plateaus(shape, noisy):
     # the very curves of this library, with as few points as one per factor of 1.6
-    found = collapsed(curves(shape, 1.0, 0.5, np.random.default_rng(0) if noisy else None))
-    assert found.fits.item() is True and covers(found, 1.0, 0.5)
-    assert found.x_exponent_high - found.x_exponent_low < 0.3
+    collapse = collapsed(curves(shape, 1.0, 0.5, np.random.default_rng(0) if noisy else None))
+    assert collapse.fits.item() is True and covers(collapse, 1.0, 0.5)
+    assert collapse.x_exponent_high - collapse.x_exponent_low < 0.3
 
 
 @pytest.mark.slow
@@ -66,9 +66,9 @@ def test_a_drop_between_plateaus(shape, noisy):
 def test_intervals_cover_the_exponents(shape, a, b, n, k):
     rng, missed, unfit = np.random.default_rng(5), 0, 0
     for _ in range(125):
-        found = collapsed(curves(shape, a, b, rng, n, k=k), k=k)
-        missed += not covers(found, a, b)
-        unfit += found.fits.item() is not True
+        collapse = collapsed(curves(shape, a, b, rng, n, k=k), k=k)
+        missed += not covers(collapse, a, b)
+        unfit += collapse.fits.item() is not True
     assert missed <= 4 and unfit <= 4  # of 125, at nominal 99 %
 
 
@@ -86,26 +86,26 @@ def test_intervals_cover_the_exponents(shape, a, b, n, k):
 def test_curves_that_do_not_collapse_have_no_interval(curve, sizes):
     rng = np.random.default_rng(0)
     runs = curve(T, sizes[:, None]) * rng.lognormal(0, 0.02, (8, len(sizes), 1))
-    found = collapsed(runs * rng.lognormal(0, 0.02, (8, 1, len(T))), k=sizes)
-    assert found.fits.item() is False and "do not collapse" in found.note
-    assert np.isnan(found.x_exponent_low) and np.isnan(found.y_exponent_high)
-    assert np.isfinite(found.x_exponent)
+    collapse = collapsed(runs * rng.lognormal(0, 0.02, (8, 1, len(T))), k=sizes)
+    assert collapse.fits.item() is False and "do not collapse" in collapse.note
+    assert np.isnan(collapse.x_exponent_low) and np.isnan(collapse.y_exponent_high)
+    assert np.isfinite(collapse.x_exponent)
 
 
 def test_curves_whose_drop_was_not_recorded_are_undecided():
-    rng, told = np.random.default_rng(1), []
+    rng, decisions = np.random.default_rng(1), []
     for _ in range(12):
-        found = collapsed(curves("steep", -1.0, 0.5, rng))
-        told.append(found.fits.item())
-        assert covers(found, -1.0, 0.5)
-    assert False not in told
+        collapse = collapsed(curves("steep", -1.0, 0.5, rng))
+        decisions.append(collapse.fits.item())
+        assert covers(collapse, -1.0, 0.5)
+    assert False not in decisions
 
 
 def test_a_single_seed_tells_nothing_about_noise():
     for runs in (curves("steep", 1.0, 0.5, n=1), curves("power", 1.0, 0.5, n=1) + 1):
-        found = collapsed(runs)
-        assert found.fits.item() is None and found.note == "No interval: one seed only."
-        assert np.isneginf(found.x_exponent_low) and np.isposinf(found.y_exponent_high)
+        collapse = collapsed(runs)
+        assert collapse.fits.item() is None and collapse.note == "No interval: one seed only."
+        assert np.isneginf(collapse.x_exponent_low) and np.isposinf(collapse.y_exponent_high)
     data = xr.Dataset({"loss": (("K", "step"), curves("steep", 1.0, 0.5)[0])}, {"K": K, "step": T})
     same = jaxtheory.collapse(data, "step", "loss", "K")
     assert float(same.x_exponent) == pytest.approx(1, abs=0.05) and same.fits.item() is None
@@ -114,10 +114,10 @@ def test_a_single_seed_tells_nothing_about_noise():
 def test_straight_curves_leave_the_exponents_open():
     rng, closed = np.random.default_rng(2), 0
     for _ in range(12):
-        found = collapsed(curves("power", 1.0, 0.5, rng))
-        closed += not (np.isinf(found.x_exponent_low) or found.fits.item() is False)
+        collapse = collapsed(curves("power", 1.0, 0.5, rng))
+        closed += not (np.isinf(collapse.x_exponent_low) or collapse.fits.item() is False)
     assert closed <= 1
-    assert "very different exponents fit" in found.note
+    assert "very different exponents fit" in collapse.note
     flat = collapsed(np.ones((8, 3, 16)))
     assert np.isnan(flat.x_exponent) and flat.fits.item() is None and "do not vary" in flat.note
 

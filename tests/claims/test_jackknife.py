@@ -10,15 +10,15 @@ from jaxtheory.claims.jackknife import ends, is_noise, logarithms, pseudo_values
 
 def test_pseudo_values_of_a_mean_are_the_runs():
     runs = np.random.default_rng(0).normal(size=9)
-    whole, pseudo = pseudo_values(lambda seeds: runs[seeds].mean(), 9)
+    estimate, pseudo = pseudo_values(lambda seeds: runs[seeds].mean(), 9)
     np.testing.assert_allclose(pseudo, runs, atol=1e-12)
-    assert whole == pytest.approx(runs.mean())
+    assert estimate == pytest.approx(runs.mean())
 
 
 def test_logarithms_of_means_over_the_runs_that_are_finite():
     runs = np.array([[1.0, 2.0, -1.0, np.nan], [3.0, np.nan, 0.5, np.inf], [5.0, 4.0, 0.5, np.nan]])
-    whole, pseudo = logarithms(runs)
-    np.testing.assert_allclose(whole, [np.log(3), np.log(3), np.nan, np.nan])
+    estimate, pseudo = logarithms(runs)
+    np.testing.assert_allclose(estimate, [np.log(3), np.log(3), np.nan, np.nan])
     # without each run: (3 + 5) / 2, (1 + 5) / 2, (1 + 3) / 2
     without = np.log([4.0, 3.0, 2.0])
     np.testing.assert_allclose(pseudo[:, 0], np.log(3) + 2 * (without.mean() - without))
@@ -43,13 +43,13 @@ def test_noise_of_one_place_is_the_test_of_student():
 
 @pytest.mark.parametrize("correlated", [0.0, 0.5, 1.0])
 def test_noise_is_rarely_taken_for_something_and_something_is_seen(correlated):
-    rng, taken, seen = np.random.default_rng(1), 0, 0
+    rng, false_alarms, detections = np.random.default_rng(1), 0, 0
     for _ in range(400):
         runs = np.sqrt(1 - correlated) * rng.normal(size=(8, 20))
         runs += np.sqrt(correlated) * rng.normal(size=(8, 1))
-        taken += not is_noise(runs)
-        seen += not is_noise(runs + 3 * (-1.0) ** np.arange(20))
-    assert taken / 400 <= 0.03 and seen == 400  # four standard deviations above 0.01
+        false_alarms += not is_noise(runs)
+        detections += not is_noise(runs + 3 * (-1.0) ** np.arange(20))
+    assert false_alarms / 400 <= 0.03 and detections == 400  # four standard deviations above 0.01
 
 
 def test_noise_of_no_run_of_equal_runs_and_what_is_allowed_beside_it():

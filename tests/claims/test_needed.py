@@ -20,9 +20,9 @@ def normal(n, mean=0.0, spread=1.0):
 def test_about_so_many_normal_runs_of_the_same_mean_and_spread_are_decided(gap):
     """The intervals of the bootstrap differ by a tenth between samples of one shape."""
     runs = lambda n: xr.DataArray(normal(round(n)), dims="seed")
-    few = verdict(runs(8), at_most(gap))
-    n = few.seeds_needed
-    assert few.holds is None
+    pilot = verdict(runs(8), at_most(gap))
+    n = pilot.seeds_needed
+    assert pilot.holds is None
     assert verdict(runs(1.3 * n), at_most(gap)).holds
     assert verdict(runs(0.7 * n), at_most(gap)).holds is None
     by_quantile = (stats.norm.ppf(1 - interval.ERROR / 2) / gap) ** 2
@@ -36,7 +36,7 @@ def test_shares_and_medians_take_their_own_intervals():
         verdict(xr.DataArray(np.tile(truth, k), dims="seed"), at_least(0.5))
         for k in (n // 16, n // 16 + 1)
     ]
-    assert [found.holds for found in more] == [None, True]
+    assert [outcome.holds for outcome in more] == [None, True]
     values = xr.DataArray(normal(9, 1.0), dims="seed")
     n = verdict(values, at_most(2.0), statistic="median").seeds_needed
     assert verdict(
@@ -57,11 +57,11 @@ def test_shares_and_medians_take_their_own_intervals():
 def test_of_several_conditions_one_decides(where, bound, row):
     side = 1 if bound.high > 0 else -1
     rows = {"near": side * np.array(normal(8, 0.1)), "far": side * np.array(normal(8, -0.1))}
-    alone = {
+    counts = {
         name: seeds_needed(one[None], "mean", where, bound, 0.005) for name, one in rows.items()
     }
-    assert alone["near"] > 1.5 * alone["far"]
-    assert seeds_needed(np.stack([*rows.values()]), "mean", where, bound, 0.005) == alone[row]
+    assert counts["near"] > 1.5 * counts["far"]
+    assert seeds_needed(np.stack([*rows.values()]), "mean", where, bound, 0.005) == counts[row]
 
 
 def test_a_number_on_the_bound_or_of_one_run_is_never_decided():
@@ -73,9 +73,9 @@ def test_a_number_on_the_bound_or_of_one_run_is_never_decided():
 
 def test_runs_without_a_value_need_more_seeds():
     row = normal(8)
-    whole = seeds_needed(row[None], "mean", "everywhere", between(-0.3, 0.3), 0.01)
+    count = seeds_needed(row[None], "mean", "everywhere", between(-0.3, 0.3), 0.01)
     half = np.concatenate([row, np.full(8, np.nan)])[None]
-    assert seeds_needed(half, "mean", "everywhere", between(-0.3, 0.3), 0.01) == 2 * whole
+    assert seeds_needed(half, "mean", "everywhere", between(-0.3, 0.3), 0.01) == 2 * count
 
 
 def test_a_verdict_that_is_decided_needs_none():

@@ -22,27 +22,27 @@ def laws(rng, n=8, spread=0.1, curve=0.0):
 
 
 def test_the_exponent_of_a_law():
-    found = jaxtheory.exponent(laws(np.random.default_rng(0), spread=0.0), "step")
-    np.testing.assert_allclose(found.exponent, [-0.5, 1.5], atol=1e-12)
-    np.testing.assert_allclose(found.local, np.array([[-0.5], [1.5]]) * np.ones(6), atol=1e-12)
-    np.testing.assert_allclose(found.local.step, np.sqrt(T[1:] * T[:-1]))
-    np.testing.assert_allclose(found.curvature, 0, atol=1e-11)
-    assert found.p.values.tolist() == [0.3, 0.7] and found.straight.values.tolist() == [True, True]
+    law = jaxtheory.exponent(laws(np.random.default_rng(0), spread=0.0), "step")
+    np.testing.assert_allclose(law.exponent, [-0.5, 1.5], atol=1e-12)
+    np.testing.assert_allclose(law.local, np.array([[-0.5], [1.5]]) * np.ones(6), atol=1e-12)
+    np.testing.assert_allclose(law.local.step, np.sqrt(T[1:] * T[:-1]))
+    np.testing.assert_allclose(law.curvature, 0, atol=1e-11)
+    assert law.p.values.tolist() == [0.3, 0.7] and law.straight.values.tolist() == [True, True]
 
 
 def test_intervals_cover_the_exponent_and_the_straightness():
     rng, misses, bent = np.random.default_rng(1), 0, 0
     for _ in range(300):
-        found = jaxtheory.exponent(laws(rng).isel(p=0), "step")
-        misses += not found.low <= -0.5 <= found.high
-        bent += found.straight.item() is False
+        law = jaxtheory.exponent(laws(rng).isel(p=0), "step")
+        misses += not law.low <= -0.5 <= law.high
+        bent += law.straight.item() is False
     assert misses / 300 <= 0.03 and bent / 300 <= 0.03  # four standard deviations above 0.01
 
 
 def test_a_bent_law_is_not_straight():
-    found = jaxtheory.exponent(laws(np.random.default_rng(2), curve=0.05), "step")
-    assert found.straight.values.tolist() == [False, False]
-    np.testing.assert_allclose(found.curvature, 2 * 0.05 * np.log(1000), rtol=0.2)
+    law = jaxtheory.exponent(laws(np.random.default_rng(2), curve=0.05), "step")
+    assert law.straight.values.tolist() == [False, False]
+    np.testing.assert_allclose(law.curvature, 2 * 0.05 * np.log(1000), rtol=0.2)
 
 
 def test_between_and_steps_that_are_not_positive():
@@ -58,27 +58,28 @@ def test_runs_without_a_value_and_a_single_run():
     data = laws(np.random.default_rng(0), spread=0.0).isel(p=0).copy()
     data[3] = np.nan
     np.testing.assert_allclose(jaxtheory.exponent(data, "step").exponent, -0.5)
-    alone = jaxtheory.exponent(data.isel(seed=0), "step")
-    assert float(alone.exponent) == pytest.approx(-0.5) and alone.straight.item() is None
-    assert np.isneginf([alone.low, alone.curvature_low]).all() and np.isposinf(alone.high)
+    single = jaxtheory.exponent(data.isel(seed=0), "step")
+    assert float(single.exponent) == pytest.approx(-0.5) and single.straight.item() is None
+    assert np.isneginf([single.low, single.curvature_low]).all() and np.isposinf(single.high)
     assert (
-        alone.note == "No interval: one seed only." and jaxtheory.exponent(data, "step").note == ""
+        single.note == "No interval: one seed only." and jaxtheory.exponent(data, "step").note == ""
     )
 
 
 def test_means_without_a_logarithm_have_no_exponent_and_a_note():
     data = laws(np.random.default_rng(0))
-    found = jaxtheory.exponent(data - 0.5 * (data.p < 0.5), "step")
-    assert np.isnan(found.exponent).values.tolist() == [True, False]
-    assert np.isnan([found.low[0], found.curvature_high[0]]).all()
-    assert found.straight.values.tolist() == [None, True]
+    law = jaxtheory.exponent(data - 0.5 * (data.p < 0.5), "step")
+    assert np.isnan(law.exponent).values.tolist() == [True, False]
+    assert np.isnan([law.low[0], law.curvature_high[0]]).all()
+    assert law.straight.values.tolist() == [None, True]
     want = (
         "No exponent for 1 of 2 laws: the mean over seeds is not positive at 4 of 7 values of step."
     )
-    assert found.note == want
-    alone = jaxtheory.exponent(-data.isel(p=0, seed=0), "step")
-    assert alone.note.startswith("No exponent: the mean") and alone.note.endswith("one seed only.")
-    assert np.isnan(alone.low) and alone.straight.item() is None
+    assert law.note == want
+    single = jaxtheory.exponent(-data.isel(p=0, seed=0), "step")
+    assert single.note.startswith("No exponent: the mean")
+    assert single.note.endswith("one seed only.")
+    assert np.isnan(single.low) and single.straight.item() is None
     # positive on average, but not without the third run
     one = xr.where(data.seed == 3, 1.0, -0.1) * data.isel(p=0)
     open_ = jaxtheory.exponent(one.transpose("seed", "step"), "step")
@@ -90,18 +91,18 @@ def test_a_drop_between_two_plateaus_is_not_straight_though_its_parabola_is():
     curve = (0.1 + x**2) / (1 + x**2)  # in logarithms odd around its middle
     odd = np.log(curve) - np.log(curve)[::-1].mean()
     runs = np.exp(odd - odd[::-1]) * np.random.default_rng(0).lognormal(0, 0.02, (8, 7))
-    found = jaxtheory.exponent(xr.DataArray(runs, {"step": T}, ("seed", "step")), "step")
-    assert found.curvature_low < 0 < found.curvature_high and found.straight.item() is False
+    law = jaxtheory.exponent(xr.DataArray(runs, {"step": T}, ("seed", "step")), "step")
+    assert law.curvature_low < 0 < law.curvature_high and law.straight.item() is False
 
 
 def test_few_seeds_do_not_tell_whether_a_law_is_straight():
     rng = np.random.default_rng(0)
-    told = [
+    decisions = [
         jaxtheory.exponent(laws(rng, n).isel(p=0), "step").straight.item()
         for n in (2, 8)
         for _ in range(10)
     ]
-    assert told[:10].count(None) >= 9 and told[10:].count(True) >= 9
+    assert decisions[:10].count(None) >= 9 and decisions[10:].count(True) >= 9
 
 
 def test_equal_seeds_are_straight_up_to_rounding_alone():
@@ -134,14 +135,14 @@ def test_a_fitted_law_with_its_interval_and_its_exponent_as_text():
     law = jaxtheory.exponent(values, "step")
     number = lambda x: f"{float(x):.2f}".replace("-", "−")
     want = f"exponent {number(law.exponent)} [{number(law.low)}, {number(law.high)}]"
-    found = fitted_law(values, "step")
-    assert found.label == want
-    slopes = [np.log(curve[-1] / curve[0]) / np.log(T[-1] / T[0]) for curve in found[1:4]]
+    fit = fitted_law(values, "step")
+    assert fit.label == want
+    slopes = [np.log(curve[-1] / curve[0]) / np.log(T[-1] / T[0]) for curve in fit[1:4]]
     np.testing.assert_allclose(slopes[0], law.exponent)
     middle = np.exp(np.log(values.mean("seed")).mean())
-    np.testing.assert_allclose(np.exp(np.log(found.y).mean()), middle)
-    turned = np.exp(np.log(found.x / found.x[-1]) * float(law.high - law.exponent))
-    np.testing.assert_allclose((found.high / found.y)[-1] * turned[0], (found.low / found.y)[0])
+    np.testing.assert_allclose(np.exp(np.log(fit.y).mean()), middle)
+    turned = np.exp(np.log(fit.x / fit.x[-1]) * float(law.high - law.exponent))
+    np.testing.assert_allclose((fit.high / fit.y)[-1] * turned[0], (fit.low / fit.y)[0])
     exact = laws(rng, spread=0.0).isel(p=1)
     assert fitted_law(exact.isel(step=slice(2)), "step").label == "no exponent"
     zero = exact.where(exact.step > 1, 0.0)  # no logarithm
@@ -152,21 +153,21 @@ def test_a_fitted_law_with_its_interval_and_its_exponent_as_text():
 
 @pytest.mark.parametrize("spread", [0.3, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 0.0])
 def test_an_interval_of_width_zero_is_not_printed(spread):
-    found = fitted_law(laws(np.random.default_rng(3), spread=spread).isel(p=1), "step")
-    ends = re.findall(r"\[(.*), (.*)\]", found.label)
+    fit = fitted_law(laws(np.random.default_rng(3), spread=spread).isel(p=1), "step")
+    ends = re.findall(r"\[(.*), (.*)\]", fit.label)
     assert len(ends) == (spread > 1e-5) and all(low != high for low, high in ends)
-    assert np.isfinite(found.low).all() == bool(ends) and found.straight is True
+    assert np.isfinite(fit.low).all() == bool(ends) and fit.straight is True
 
 
 def test_the_law_of_one_seed_has_no_interval():
-    found = fitted_law(laws(np.random.default_rng(0)).isel(p=1, seed=0), "step")
-    assert re.fullmatch(r"exponent 1\.\d\d", found.label) and found.straight is None
-    assert np.isnan(found.low).all()
+    fit = fitted_law(laws(np.random.default_rng(0)).isel(p=1, seed=0), "step")
+    assert re.fullmatch(r"exponent 1\.\d\d", fit.label) and fit.straight is None
+    assert np.isnan(fit.low).all()
 
 
 def test_a_bent_law_is_called_one():
     levels_off = (0.3 + laws(np.random.default_rng(0), spread=1e-3)).isel(p=0)
-    found = fitted_law(levels_off, "step")
+    fit = fitted_law(levels_off, "step")
     slope = float(jaxtheory.exponent(levels_off, "step").exponent)
-    assert found.label == f"bent, mean slope −{-slope:.2f}" and found.straight is False
-    assert np.isnan(found.low).all() and np.isfinite(found.y).all()
+    assert fit.label == f"bent, mean slope −{-slope:.2f}" and fit.straight is False
+    assert np.isnan(fit.low).all() and np.isfinite(fit.y).all()

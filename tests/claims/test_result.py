@@ -63,36 +63,36 @@ def test_verdicts_do_not_depend_on_the_key():
 
 def halting(threshold, seeds=4):
     """A figure whose claim is on a mean."""
-    asked = figure("holds", threshold)
-    return asked._replace(sweep=asked.sweep | {"seeds": seeds, "steps": 3, "record": [0, 3]})
+    request = figure("holds", threshold)
+    return request._replace(sweep=request.sweep | {"seeds": seeds, "steps": 3, "record": [0, 3]})
 
 
 def test_seeds_are_doubled_until_a_claim_is_decided(tmp_path):
     """Those of earlier looks are computed once, in one store, and all are those of one sweep."""
-    whole = run_figure(halting(1.0, 32))
-    mean = float(last(whole.dataset.loss).mean())
+    reference = run_figure(halting(1.0, 32))
+    mean = float(last(reference.dataset.loss).mean())
     for threshold, seeds in ((1e3, 4), (mean, 32)):
-        asked = halting(threshold)
-        found = run_figure(asked, max_seeds=32, store=tmp_path / "run")
-        assert found.dataset.sizes["seed"] == seeds
-        assert found.verdicts[0].finding == ("holds" if seeds == 4 else "undecided")
-    assert found.stores == (found.store,) == (tmp_path / "run",)
-    assert found.dataset.seed.values.tolist() == [*range(32)]
-    np.testing.assert_allclose(found.dataset.loss, whole.dataset.loss, rtol=1e-12)
-    memory = run_figure(asked, max_seeds=32).dataset
-    np.testing.assert_allclose(memory.loss, whole.dataset.loss, rtol=1e-12)
+        request = halting(threshold)
+        result = run_figure(request, max_seeds=32, store=tmp_path / "run")
+        assert result.dataset.sizes["seed"] == seeds
+        assert result.verdicts[0].finding == ("holds" if seeds == 4 else "undecided")
+    assert result.stores == (result.store,) == (tmp_path / "run",)
+    assert result.dataset.seed.values.tolist() == [*range(32)]
+    np.testing.assert_allclose(result.dataset.loss, reference.dataset.loss, rtol=1e-12)
+    memory = run_figure(request, max_seeds=32).dataset
+    np.testing.assert_allclose(memory.loss, reference.dataset.loss, rtol=1e-12)
     before = {part: part.stat().st_mtime_ns for part in parts(tmp_path / "run")}
-    again = run_figure(asked, max_seeds=48, store=tmp_path / "run")
+    again = run_figure(request, max_seeds=48, store=tmp_path / "run")
     assert again.dataset.sizes["seed"] == 48
     assert {part: part.stat().st_mtime_ns for part in before} == before
 
 
 def test_a_look_spends_half_of_the_error_that_is_left():
     """The intervals of the first look are those of an error of 0.005, which are wider."""
-    asked = halting(1e3)
-    first, alone = run_figure(asked, max_seeds=4), run_figure(asked)
+    request = halting(1e3)
+    first, single = run_figure(request, max_seeds=4), run_figure(request)
     (low, high), (inner_low, inner_high) = (
-        result.verdicts[0].verdict.interval for result in (first, alone)
+        result.verdicts[0].verdict.interval for result in (first, single)
     )
     assert low < inner_low and inner_high < high
 
@@ -108,12 +108,13 @@ def cells(folder, key, progress, seeds):
 
 
 def test_an_experiment_measures_its_further_seeds_in_the_same_folder(tmp_path):
-    asked = figure("holds", 0.0)._replace(
+    request = figure("holds", 0.0)._replace(
         theory=None, config=None, experiment=cells, sweep={"seeds": 4}
     )
-    found = run_figure(asked, max_seeds=16, store=tmp_path)
-    assert found.dataset.sizes["seed"] == 16 and found.dataset.seed.values.tolist() == [*range(16)]
-    assert found.stores == (found.store,) and len([*found.store.iterdir()]) == 16
+    result = run_figure(request, max_seeds=16, store=tmp_path)
+    assert result.dataset.sizes["seed"] == 16
+    assert result.dataset.seed.values.tolist() == [*range(16)]
+    assert result.stores == (result.store,) and len([*result.store.iterdir()]) == 16
 
 
 def edge(seeds=4, **options):
@@ -148,24 +149,24 @@ def edge(seeds=4, **options):
 
 
 def test_a_figure_of_boundaries_is_stored_judged_and_extended(tmp_path, monkeypatch):
-    found = run_figure(edge(), store=tmp_path / "edge")
-    assert found.verdicts[0].finding == "holds" and found.stores == (tmp_path / "edge",)
-    assert found.dataset.sizes["seed"] == 4
+    result = run_figure(edge(), store=tmp_path / "edge")
+    assert result.verdicts[0].finding == "holds" and result.stores == (tmp_path / "edge",)
+    assert result.dataset.sizes["seed"] == 4
     with monkeypatch.context() as patched:
         patched.setattr(jaxtheory.engine.search, "train_chunk", None)  # nothing is trained again
-        assert run_figure(edge(), store=tmp_path / "edge").dataset.identical(found.dataset)
+        assert run_figure(edge(), store=tmp_path / "edge").dataset.identical(result.dataset)
     quick = run_figure(edge(), quick=True)
     assert quick.dataset.sizes["seed"] == 2 and quick.dataset.tolerance == 0.01
     wide = edge(between=(0.1, 3.0))  # some runs have their boundary beyond
-    whole = run_figure(wide._replace(sweep=wide.sweep | {"seeds": 16})).dataset
+    reference = run_figure(wide._replace(sweep=wide.sweep | {"seeds": 16})).dataset
     filled = lambda data: data.boundary.fillna(4.0)
-    mean = float(filled(whole).mean())  # of the last look: undecided until then
-    asked = wide._replace(claims=(make("edge", measure=filled, bound=at_most(mean)),))
-    longer = run_figure(asked, max_seeds=16, store=tmp_path / "wide")
+    mean = float(filled(reference).mean())  # of the last look: undecided until then
+    request = wide._replace(claims=(make("edge", measure=filled, bound=at_most(mean)),))
+    longer = run_figure(request, max_seeds=16, store=tmp_path / "wide")
     assert longer.dataset.sizes["seed"] == 16 and len(longer.stores) == 3
-    np.testing.assert_allclose(longer.dataset.boundary, whole.boundary, rtol=1e-3)
-    np.testing.assert_allclose(longer.dataset.law, whole.law)
-    assert longer.dataset.holds.dims == ("seed", "eta") and whole.note
+    np.testing.assert_allclose(longer.dataset.boundary, reference.boundary, rtol=1e-3)
+    np.testing.assert_allclose(longer.dataset.law, reference.law)
+    assert longer.dataset.holds.dims == ("seed", "eta") and reference.note
     assert "note" not in longer.dataset.attrs
 
 

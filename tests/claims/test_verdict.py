@@ -37,11 +37,12 @@ CONDITIONS = xr.DataArray([np.linspace(1, 3, 9), np.linspace(5, 7, 9)], dims=("x
     ],
 )
 def test_statistic_place_and_bound(options, decision, measured):
-    found = verdict(CONDITIONS, **options)
-    assert (found.decision, found.n) == (decision, 9) and found.measured == pytest.approx(measured)
-    assert found.holds is {"holds": True, "fails": False, "undecided": None}[decision]
-    low, high = found.interval
-    assert low <= found.measured <= high
+    outcome = verdict(CONDITIONS, **options)
+    assert (outcome.decision, outcome.n) == (decision, 9)
+    assert outcome.measured == pytest.approx(measured)
+    assert outcome.holds is {"holds": True, "fails": False, "undecided": None}[decision]
+    low, high = outcome.interval
+    assert low <= outcome.measured <= high
 
 
 def test_a_bound_as_in_a_claim():
@@ -71,22 +72,22 @@ def test_a_share_counts_truth_and_an_infinite_run_is_the_worst():
 def test_exceptions_are_counted_by_seed():
     """One seed that violates a bound in two conditions is one exception."""
     values = xr.DataArray(np.zeros((3, 16)), dims=("x", "seed"))
-    found = verdict(values, statistic="each", at_most=0.5)
-    assert found.holds and str(found.exceptions) == "0 of 16 runs, so at most 25 %"
+    outcome = verdict(values, statistic="each", at_most=0.5)
+    assert outcome.holds and str(outcome.exceptions) == "0 of 16 runs, so at most 25 %"
     values[:2, 4], values[2, 5] = 1.0, np.nan
-    found = verdict(values, statistic="each", at_most=0.5)
-    assert found.holds is False and found.exceptions[:2] == (1, 16)
+    outcome = verdict(values, statistic="each", at_most=0.5)
+    assert outcome.holds is False and outcome.exceptions[:2] == (1, 16)
     assert verdict(values, at_most=5.0).exceptions is None
 
 
 def test_numbers_without_seeds_are_exact():
-    found = verdict(xr.DataArray([0.1, 0.3], dims="x"), at_most=0.3)
-    assert found.holds and found.interval == (0.3, 0.3) and found.exceptions is None
+    outcome = verdict(xr.DataArray([0.1, 0.3], dims="x"), at_most=0.3)
+    assert outcome.holds and outcome.interval == (0.3, 0.3) and outcome.exceptions is None
 
 
 def test_a_single_run_of_several_conditions_decides_no_mean():
-    found = verdict(CONDITIONS.isel(seed=[0]), at_most=100.0)
-    assert found.holds is None and found.interval == (-np.inf, np.inf)
+    outcome = verdict(CONDITIONS.isel(seed=[0]), at_most=100.0)
+    assert outcome.holds is None and outcome.interval == (-np.inf, np.inf)
 
 
 @pytest.mark.parametrize(
@@ -112,8 +113,8 @@ def test_a_verdict_says_how_many_runs_are_behind_its_conditions():
         [[1.0, 1, 1, 1], [0.9, nan, inf, nan], [nan] * 4], dims=["p", "seed"]
     ).transpose("seed", "p")
     for where, holds in (("everywhere", None), ("somewhere", True), ("together", True)):
-        found = verdict(values, where=where, at_least=0.5)
-        assert (found.holds, found.n, found.least, found.seeds) == (holds, 4, 1, 4), where
+        outcome = verdict(values, where=where, at_least=0.5)
+        assert (outcome.holds, outcome.n, outcome.least, outcome.seeds) == (holds, 4, 1, 4), where
     empty = verdict(values.isel(p=2), at_least=0.5)
     assert (empty.decision, empty.n, empty.least, empty.seeds) == ("undecided", 0, 0, 4)
     assert np.isnan(empty.measured) and empty.at == ""
@@ -155,5 +156,5 @@ def test_a_verdict_says_at_which_values_it_was_decided(options, at):
     ],
 )
 def test_the_measured_number_in_words(claim, text):
-    whole = {"measured": 1.5, "interval": [1.5, 1.5], "n": 2, "at": "", "exceptions": ""}
-    assert wording.measured(whole | claim) == text
+    defaults = {"measured": 1.5, "interval": [1.5, 1.5], "n": 2, "at": "", "exceptions": ""}
+    assert wording.measured(defaults | claim) == text

@@ -13,7 +13,7 @@ ASKED = ["boundary", QUADRATIC, "--along", "eta", "--between", "0.1:30", "--step
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
+def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -30,8 +30,8 @@ def test_a_table_for_each_point_and_a_row_for_each_run(capsys):
     assert Path("eta.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_a_property_of_ones_own(here, capsys):
-    (here / "own.py").write_text("def far(data):\n    return data.distance.isel(step=-1) > 1\n")
+def test_a_property_of_ones_own(folder, capsys):
+    (folder / "own.py").write_text("def far(data):\n    return data.distance.isel(step=-1) > 1\n")
     assert main([*ASKED, "--when", "own.py:far", "--seeds", "2"]) == 0
     assert "eta at which far changes" in capsys.readouterr().out
 
@@ -64,11 +64,11 @@ def test_runs_without_a_boundary_are_told(capsys):
         (["--when", "bad.py:fails"], "when: ZeroDivisionError"),
     ],
 )
-def test_a_mistake_is_one_line(here, words, said, capsys):
-    (here / "bad.py").write_text(
+def test_a_mistake_is_one_line(folder, words, said, capsys):
+    (folder / "bad.py").write_text(
         "def number(data):\n    return 3\n\n\ndef fails(data):\n    return 1 / 0\n"
     )
     assert main([*ASKED, *words]) == 2
-    told = capsys.readouterr().err
-    assert re.search(re.escape(said), told.replace("\n", " ")), told
-    assert "Traceback" not in told
+    errors = capsys.readouterr().err
+    assert re.search(re.escape(said), errors.replace("\n", " ")), errors
+    assert "Traceback" not in errors

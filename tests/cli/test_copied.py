@@ -26,9 +26,9 @@ TRICKY = (
 def plain(value):
     """A value that equal sweeps have in common: functions by name, arrays as lists."""
     if isinstance(value, dict):
-        return {str(name): plain(each) for name, each in value.items()}
+        return {str(name): plain(entry) for name, entry in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(each) for each in value]
+        return [plain(entry) for entry in value]
     if hasattr(value, "__array__"):
         return np.asarray(value).tolist()
     return getattr(value, "__name__", type(value).__name__) if callable(value) else repr(value)
@@ -90,14 +90,14 @@ make = dict(name="own", other="own")
 DEEP = "import os.path\n\nLIMIT = 10\n\n\ndef base():\n    return LIMIT + len(os.path.sep)\n"
 
 
-def written(folder: Path, **texts: str) -> Path:
+def write(folder: Path, **texts: str) -> Path:
     for name, text in texts.items():
         (folder / f"{name}.py").write_text(text)
     return folder / "own.py"
 
 
 def test_definitions_are_taken_from_file_to_file_and_keep_apart(tmp_path: Path) -> None:
-    text = one_file(written(tmp_path, __init__=SHARED, _deep=DEEP, own=OWN), "own", "new")
+    text = one_file(write(tmp_path, __init__=SHARED, _deep=DEEP, own=OWN), "own", "new")
     space: dict = {}
     exec(text, space)
     assert space["FIGURE"] == ("name", 21, 11) and space["make"] == {"name": "new", "other": "own"}
@@ -113,6 +113,6 @@ def test_definitions_are_taken_from_file_to_file_and_keep_apart(tmp_path: Path) 
     ],
 )
 def test_what_is_not_there_is_one_line(own: str, said: str, tmp_path: Path) -> None:
-    file = written(tmp_path, __init__="x = 1\n", own=own)
+    file = write(tmp_path, __init__="x = 1\n", own=own)
     with pytest.raises(InputError, match=said):
         one_file(file, "own", "new")

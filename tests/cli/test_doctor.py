@@ -12,12 +12,12 @@ from jaxtheory.cli.main import main
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
-def test_list_and_doctor(here: Path, capsys: pytest.CaptureFixture) -> None:
+def test_list_and_doctor(folder: Path, capsys: pytest.CaptureFixture) -> None:
     assert main(["list"]) == 0
     printed = capsys.readouterr().out
     assert all(
@@ -28,7 +28,7 @@ def test_list_and_doctor(here: Path, capsys: pytest.CaptureFixture) -> None:
     assert all(
         word in printed for word in ("jaxlib", "side by side", "compilation cache", "writable")
     )
-    assert list(here.iterdir()) == []
+    assert list(folder.iterdir()) == []
 
 
 ROOT = Path(__file__).parents[2]

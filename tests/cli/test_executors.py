@@ -17,9 +17,9 @@ FILE = ROOT / "docs" / "examples" / "linear_regression.py"
 def refusal(capsys, *words):
     """What the command line says of words that it refuses."""
     assert main.main(list(map(str, words))) == 2
-    found = capsys.readouterr().err.splitlines()
-    assert len(found) == 1
-    return found[0]
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 1
+    return lines[0]
 
 
 WORDS = ("sweep", FILE, "--vary", "eta=.1,.2", "--steps", "5", "--store", "never")

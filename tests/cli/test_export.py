@@ -18,7 +18,7 @@ SWEEP = ["sweep", str(EXAMPLE), "--vary", "eta=.1,.2", "--seeds", "2", "--steps"
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -51,20 +51,20 @@ def test_of_one_point_there_is_a_line_per_metric(capsys: pytest.CaptureFixture) 
 
 
 def test_named_metrics_are_drawn(capsys: pytest.CaptureFixture) -> None:
-    asked = [*SWEEP, "--plot", "rounded_loss", "loss", "--store", "out"]
-    assert main(asked) == 0
+    arguments = [*SWEEP, "--plot", "rounded_loss", "loss", "--store", "out"]
+    assert main(arguments) == 0
     assert "figure    out/rounded_loss.png\nfigure    out/loss.png" in capsys.readouterr().out
     assert {file.name for file in Path("out").glob("*.png")} == {"loss.png", "rounded_loss.png"}
 
 
 def test_an_unknown_metric_is_refused_before_anything_runs(
-    here: Path, capsys: pytest.CaptureFixture
+    folder: Path, capsys: pytest.CaptureFixture
 ) -> None:
     assert main([*SWEEP, "--plot", "rounded"]) == 2
     said = capsys.readouterr()
     assert said.err == "--plot: unknown metric 'rounded'; did you mean 'rounded_loss'?\n"
     assert main([*SWEEP, "--plot", "weights"]) == 2  # has a dimension of its own
-    assert list(here.iterdir()) == []
+    assert list(folder.iterdir()) == []
 
 
 @pytest.mark.parametrize("to", ["csv", "parquet"])
@@ -87,8 +87,8 @@ def test_a_table_has_a_row_per_point_seed_and_step(
 def test_netcdf_holds_all_of_it(store: Path, capsys: pytest.CaptureFixture) -> None:
     assert main(["export", str(store / "data.zarr"), "--format", "netcdf"]) == 0
     assert capsys.readouterr().out == f"file      {store / 'data.nc'}\n"
-    found = xr.open_dataset(store / "data.nc", engine="h5netcdf").load()
-    assert found.identical(open_store(store)) and found.attrs["theory"] == "linear_regression"
+    dataset = xr.open_dataset(store / "data.nc", engine="h5netcdf").load()
+    assert dataset.identical(open_store(store)) and dataset.attrs["theory"] == "linear_regression"
 
 
 @pytest.mark.parametrize(
@@ -96,14 +96,14 @@ def test_netcdf_holds_all_of_it(store: Path, capsys: pytest.CaptureFixture) -> N
     [("absent", "no such directory"), ("held", "it holds the stores one"), ("cut", "incomplete")],
 )
 def test_what_is_no_store_is_told_of_in_one_line(
-    what: str, said: str, here: Path, capsys: pytest.CaptureFixture
+    what: str, said: str, folder: Path, capsys: pytest.CaptureFixture
 ) -> None:
     for store in ("held/one", "cut"):
-        (here / store).mkdir(parents=True)
-        (here / store / "manifest.json").write_text("{}")
+        (folder / store).mkdir(parents=True)
+        (folder / store / "manifest.json").write_text("{}")
     assert main(["export", what, "--format", "csv"]) == 2
     error = capsys.readouterr().err
-    assert said in error and len(error.splitlines()) == 1 and not list(here.rglob("data.csv"))
+    assert said in error and len(error.splitlines()) == 1 and not list(folder.rglob("data.csv"))
 
 
 def test_a_missing_package_is_told_of_in_one_line(

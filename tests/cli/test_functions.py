@@ -31,8 +31,8 @@ def test_a_text_that_is_not_a_rule(text):
 
 @pytest.mark.parametrize("text", ["loss < 0.1", "loss<.1", "train_accuracy > 0.9", "loss>1e-3"])
 def test_a_boundary_takes_the_rules_of_stop(text):
-    rule, found = stop_rule(text), boundary_property(text)
-    assert (found.name, found.below, found.limit) == (rule.metric, rule.below, rule.limit)
+    rule, bound = stop_rule(text), boundary_property(text)
+    assert (bound.name, bound.below, bound.limit) == (rule.metric, rule.below, rule.limit)
     assert boundary_property("diverged") is jaxtheory.diverged
 
 
@@ -54,9 +54,9 @@ def test_functions_of_a_file(tmp_path, monkeypatch, capsys):
 
 def test_observables_by_name():
     theory = jaxtheory.theories.get("low_rank")
-    found = observables(("norm", "distance_from_start"), theory, "adam")
-    assert found["norm"] is jaxtheory.observables.norm
-    assert found["distance_from_start"].init is theory.algorithms["adam"].init
+    functions = observables(("norm", "distance_from_start"), theory, "adam")
+    assert functions["norm"] is jaxtheory.observables.norm
+    assert functions["distance_from_start"].init is theory.algorithms["adam"].init
     for words in (("foo",), ("norm", "norm"), ("missing.py:f",)):
         with pytest.raises(jaxtheory.InputError):
             observables(words, theory, None)

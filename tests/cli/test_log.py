@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from helpers.worked_example import EXAMPLE
 
-from jaxtheory.cli.log import together
+from jaxtheory.cli.log import combine
 from jaxtheory.cli.main import main
 
 SWEEP = ["sweep", str(EXAMPLE), "--vary", "eta=.1,.2", "--steps", "4", "--store", "out"]
@@ -26,7 +26,7 @@ HELPER = "def write(step):\n    open('told', 'a', encoding='utf-8').write(f'{ste
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     Path("own.py").write_text(OWN)
     Path("helper.py").write_text(HELPER)
@@ -64,7 +64,7 @@ def test_an_error_in_a_function_of_ones_own_is_told_with_its_line(
     ],
 )
 def test_a_log_that_cannot_be_written_is_refused_before_training(
-    log: str, said: str, here: Path, capsys: pytest.CaptureFixture
+    log: str, said: str, folder: Path, capsys: pytest.CaptureFixture
 ) -> None:
     Path("broken.py").write_text("1 / 0\n")
     assert main([*SWEEP, "--log", log]) == 2
@@ -73,12 +73,12 @@ def test_a_log_that_cannot_be_written_is_refused_before_training(
     assert not Path("out").exists()
 
 
-def test_a_sweep_that_is_refused_leaves_no_log(here: Path, capsys: pytest.CaptureFixture) -> None:
+def test_a_sweep_that_is_refused_leaves_no_log(folder: Path, capsys: pytest.CaptureFixture) -> None:
     assert (
         main([*SWEEP, "--seeds", "0", "--log", "csv:log.csv", "--log", "tensorboard:events"]) == 2
     )
     assert "seeds = 0" in capsys.readouterr().err
-    assert {file.name for file in here.iterdir()} <= {"own.py", "helper.py"}
+    assert {file.name for file in folder.iterdir()} <= {"own.py", "helper.py"}
 
 
 @pytest.mark.parametrize("executor", ["dask", "slurm"])
@@ -89,10 +89,10 @@ def test_workers_of_a_cluster_do_not_report(executor: str, capsys: pytest.Captur
 
 
 def test_functions_are_called_together() -> None:
-    seen: list[str] = []
-    one, two = (lambda event, name=name: seen.append(f"{name}{event}") for name in "ab")
-    assert together(None) is None and together(None, one) is one
-    call = together(one, None, two)
+    calls: list[str] = []
+    one, two = (lambda event, name=name: calls.append(f"{name}{event}") for name in "ab")
+    assert combine(None) is None and combine(None, one) is one
+    call = combine(one, None, two)
     assert call is not None
     call(1)
-    assert seen == ["a1", "b1"]
+    assert calls == ["a1", "b1"]

@@ -26,7 +26,7 @@ REGRESSION, FIGURES = (
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -106,19 +106,19 @@ SWEEPS = [
 )
 @pytest.mark.parametrize("command", ["sweep", "plan"])
 def test_bad_sweeps_are_refused(
-    command: str, words: str, named: str, here: Path, capsys: pytest.CaptureFixture
+    command: str, words: str, named: str, folder: Path, capsys: pytest.CaptureFixture
 ) -> None:
     assert main([command, *words.split()]) == 2
     output = capsys.readouterr()
     assert named in output.out + output.err
     assert "Traceback" not in output.err
-    assert list(here.iterdir()) == []
+    assert list(folder.iterdir()) == []
 
 
-def test_uneven_zips_are_refused(here: Path, capsys: pytest.CaptureFixture) -> None:
+def test_uneven_zips_are_refused(folder: Path, capsys: pytest.CaptureFixture) -> None:
     assert main(["sweep", REGRESSION, "--steps", "3", "--zip", "d=1,2 eta=.1,.2,.3"]) == 2
     assert "dimension has 2 values, learning_rate has 3" in capsys.readouterr().err
-    assert list(here.iterdir()) == []
+    assert list(folder.iterdir()) == []
 
 
 @pytest.mark.parametrize(
@@ -136,12 +136,12 @@ def test_uneven_zips_are_refused(here: Path, capsys: pytest.CaptureFixture) -> N
     ids=["show", "run", "run file", "verify", "verify seeds", "unknown", "no name", "nothing"],
 )
 def test_bad_commands_are_refused(
-    words: list[str], named: str, here: Path, capsys: pytest.CaptureFixture
+    words: list[str], named: str, folder: Path, capsys: pytest.CaptureFixture
 ) -> None:
     assert main(words) == 2
     output = capsys.readouterr()
     assert named in output.out + output.err
-    assert list(here.iterdir()) == []
+    assert list(folder.iterdir()) == []
 
 
 FAILING = """import jax
@@ -170,9 +170,9 @@ THEORY = THEORY._replace({})
     ],
 )
 def test_a_theory_that_fails_is_told_of_in_one_line(
-    check: str, replaced: str, named: str, here: Path, capsys: pytest.CaptureFixture
+    check: str, replaced: str, named: str, folder: Path, capsys: pytest.CaptureFixture
 ) -> None:
-    (here / "mine.py").write_text(FAILING.format(check, replaced))
+    (folder / "mine.py").write_text(FAILING.format(check, replaced))
     assert main(["verify", "mine.py"]) == 2
     errors = capsys.readouterr().err
     assert named in errors and len(errors.splitlines()) == 1
@@ -182,9 +182,9 @@ def test_a_theory_that_fails_is_told_of_in_one_line(
     "command", ["sweep mine.py --steps 2", "plan mine.py --steps 2 --compile", "verify mine.py"]
 )
 def test_a_mistake_in_a_theory_shows_no_traceback(
-    command: str, here: Path, capsys: pytest.CaptureFixture
+    command: str, folder: Path, capsys: pytest.CaptureFixture
 ) -> None:
-    (here / "mine.py").write_text(
+    (folder / "mine.py").write_text(
         FAILING.format("1", "metrics=lambda params, problem, config: {'error': loss.nothing}")
     )
     assert main(command.split()) == 2
@@ -200,10 +200,10 @@ LARGE = "{'error': params.weights[0] * jnp.sort(jnp.arange(2.0**40).reshape(-1, 
     "command", ["sweep mine.py --steps 2", "plan mine.py --steps 2 --compile", "verify mine.py"]
 )
 def test_memory_that_is_used_up_is_a_line_with_the_bytes_and_a_remedy(
-    command: str, here: Path, capsys: pytest.CaptureFixture
+    command: str, folder: Path, capsys: pytest.CaptureFixture
 ) -> None:
     text = FAILING.format("1", f"metrics=lambda params, problem, config: {LARGE}")
-    (here / "mine.py").write_text(f"import jax.numpy as jnp\n{text}")
+    (folder / "mine.py").write_text(f"import jax.numpy as jnp\n{text}")
     assert main(command.split()) == 2
     errors = capsys.readouterr().err
     assert re.search(r"not enough memory: an array of \d{13,} bytes cannot be allocated", errors)
@@ -224,20 +224,20 @@ def test_memory_that_numpy_lacks_is_a_line(
 
 @pytest.mark.parametrize("store", ["taken", "taken/below"])
 def test_a_store_that_cannot_be_written_is_refused(
-    store: str, here: Path, capsys: pytest.CaptureFixture
+    store: str, folder: Path, capsys: pytest.CaptureFixture
 ) -> None:
-    (here / "taken").write_text("a file")
+    (folder / "taken").write_text("a file")
     for command in (["sweep", REGRESSION, "--steps", "3"], ["run", FIGURES]):
         assert main([*command, "--store", store]) == 2
         assert "taken" in capsys.readouterr().err
-    assert [path.name for path in here.iterdir()] == ["taken"]
+    assert [path.name for path in folder.iterdir()] == ["taken"]
 
 
 # what works
 
 
 def test_sweep_writes_a_labeled_dataset_and_resumes(
-    here: Path, capsys: pytest.CaptureFixture
+    folder: Path, capsys: pytest.CaptureFixture
 ) -> None:
     words = [
         "sweep",
@@ -254,9 +254,9 @@ def test_sweep_writes_a_labeled_dataset_and_resumes(
         "0,4",
     ]
     assert main(words) == 0
-    (store,) = (here / "results").iterdir()
+    (store,) = (folder / "results").iterdir()
     printed = capsys.readouterr()
-    assert str(store.relative_to(here)) in printed.out
+    assert str(store.relative_to(folder)) in printed.out
     assert "diverged  " not in printed.out
     assert printed.err == ""
     data = xr.open_zarr(store / "data.zarr")
@@ -269,7 +269,7 @@ def test_sweep_writes_a_labeled_dataset_and_resumes(
 
 
 def test_the_default_store_is_named_by_the_request_and_the_theory(
-    here: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stores = []
 
@@ -288,7 +288,7 @@ def test_the_default_store_is_named_by_the_request_and_the_theory(
         assert main(["sweep", REGRESSION, "--steps", "2", *words.split()]) == 0
     assert stores[0] == stores[1]
     assert len(set(stores)) == 4
-    edited = here / "edited.py"
+    edited = folder / "edited.py"
     for text in (
         "",
         "# a comment\n",
@@ -309,7 +309,7 @@ def test_diverged_runs_are_counted(capsys: pytest.CaptureFixture) -> None:
     assert "diverged  2 of 2 runs" in capsys.readouterr().out
 
 
-def test_plan_counts_and_writes_nothing(here: Path, capsys: pytest.CaptureFixture) -> None:
+def test_plan_counts_and_writes_nothing(folder: Path, capsys: pytest.CaptureFixture) -> None:
     assert (
         main(
             [
@@ -330,7 +330,7 @@ def test_plan_counts_and_writes_nothing(here: Path, capsys: pytest.CaptureFixtur
     printed = capsys.readouterr().out
     assert "points       12" in printed
     assert "compilations 1" in printed
-    assert list(here.iterdir()) == []
+    assert list(folder.iterdir()) == []
 
 
 @pytest.mark.slow
@@ -339,8 +339,8 @@ def test_verify_passes(capsys: pytest.CaptureFixture) -> None:
     assert "22 of 22 checks passed" in capsys.readouterr().out
 
 
-def test_verify_fails(here: Path, capsys: pytest.CaptureFixture) -> None:
-    wrong = here / "wrong.py"
+def test_verify_fails(folder: Path, capsys: pytest.CaptureFixture) -> None:
+    wrong = folder / "wrong.py"
     wrong.write_text(
         Path(REGRESSION)
         .read_text()
@@ -369,14 +369,14 @@ def test_verify_fails(here: Path, capsys: pytest.CaptureFixture) -> None:
 )
 @pytest.mark.usefixtures("strangers")
 def test_new_refuses_a_name(
-    name: str, words: str, here: Path, capsys: pytest.CaptureFixture
+    name: str, words: str, folder: Path, capsys: pytest.CaptureFixture
 ) -> None:
-    (here / "my_theory.py").write_text("mine")
-    before = sorted(here.iterdir())
+    (folder / "my_theory.py").write_text("mine")
+    before = sorted(folder.iterdir())
     assert main(["new", name]) == 2
     errors = capsys.readouterr().err
     assert words in errors and len(errors.splitlines()) == 1
-    assert sorted(here.iterdir()) == before and (here / "my_theory.py").read_text() == "mine"
+    assert sorted(folder.iterdir()) == before and (folder / "my_theory.py").read_text() == "mine"
 
 
 def test_an_interruption_says_how_to_resume(
@@ -393,24 +393,24 @@ def test_an_interruption_says_how_to_resume(
     )
 
 
-def test_a_command_that_is_not_on_the_path_is_named_by_its_own(monkeypatch, here: Path) -> None:
+def test_a_command_that_is_not_on_the_path_is_named_by_its_own(monkeypatch, folder: Path) -> None:
     """As in `make reproduce`, which calls .venv/bin/jaxtheory."""
-    monkeypatch.setenv("PATH", str(here))
-    for called, told in (
+    monkeypatch.setenv("PATH", str(folder))
+    for called, program in (
         (".venv/bin/jaxtheory", ".venv/bin/jaxtheory"),
         ("/usr/lib/jaxtheory/__main__.py", "jaxtheory"),
     ):
         monkeypatch.setattr(sys, "argv", [called])
-        assert _program() == told
-    (here / "jaxtheory").touch(mode=0o755)
-    monkeypatch.setattr(sys, "argv", [str(here / "jaxtheory")])
+        assert _program() == program
+    (folder / "jaxtheory").touch(mode=0o755)
+    monkeypatch.setattr(sys, "argv", [str(folder / "jaxtheory")])
     assert _program() == "jaxtheory"
 
 
 @pytest.mark.slow
-def test_figures_in_processes_end_together_when_they_are_asked_to(here: Path) -> None:
+def test_figures_in_processes_end_together_when_they_are_asked_to(folder: Path) -> None:
     """As `make reproduce` does when it gets SIGTERM; none of its processes is left."""
-    file = here / "headlines.py"
+    file = folder / "headlines.py"
     file.write_text(
         "import sys\nfrom jaxtheory.cli import main\nfrom jaxtheory.engine.execution import "
         "processes\nfrom jaxtheory.cli import run\nprocesses.count_processes = lambda jobs: 2\n"
@@ -438,15 +438,15 @@ def test_figures_in_processes_end_together_when_they_are_asked_to(here: Path) ->
 
 def members(session: int) -> list[int]:
     """The running processes of a session."""
-    found = []
+    processes = []
     for file in Path("/proc").glob("[0-9]*/stat"):
         try:
             fields = file.read_text().rpartition(")")[2].split()
         except OSError:
             continue
         if int(fields[3]) == session and fields[0] != "Z":
-            found.append(int(file.parent.name))
-    return found
+            processes.append(int(file.parent.name))
+    return processes
 
 
 def test_a_full_disk_is_told_of_in_one_line(
@@ -512,7 +512,7 @@ def test_help_loads_no_jax() -> None:
     assert done.returncode == 0
 
 
-def test_dask_is_loaded_only_where_it_is_needed(here: Path) -> None:
+def test_dask_is_loaded_only_where_it_is_needed(folder: Path) -> None:
     code = """
 import sys
 from jaxtheory.cli.main import main
@@ -526,13 +526,13 @@ import dask
     assert done.returncode == 0
 
 
-def test_a_mistake_shows_no_traceback(here: Path) -> None:
+def test_a_mistake_shows_no_traceback(folder: Path) -> None:
     process = jaxtheory_process("sweep", "random_walk", "--vary", "p=2", "--steps", "3")
     _, errors = process.communicate(timeout=120)
     assert process.returncode == 2
     assert "clockwise_probability (p) = 2.0" in errors
     assert len(errors.splitlines()) <= 4
-    assert list(here.iterdir()) == []
+    assert list(folder.iterdir()) == []
 
 
 @pytest.mark.parametrize(
@@ -540,12 +540,12 @@ def test_a_mistake_shows_no_traceback(here: Path) -> None:
     [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")],
 )
 def test_an_ended_sweep_leaves_a_store_that_resumes(
-    number: int, code: int, said: str, here: Path
+    number: int, code: int, said: str, folder: Path
 ) -> None:
     axes = "--vary d=2,4 --vary eta=log:1e-4:1e-1:8 --steps 5000 --seeds 4"
     words = ("sweep", REGRESSION, *axes.split(), "--store", "kept")
     process = jaxtheory_process(*words)
-    while not (here / "kept" / "manifest.json").exists():
+    while not (folder / "kept" / "manifest.json").exists():
         assert process.poll() is None, process.communicate()
         time.sleep(0.02)
     process.send_signal(number)
@@ -553,21 +553,21 @@ def test_an_ended_sweep_leaves_a_store_that_resumes(
     assert process.returncode == code
     assert re.search(f"{said}; resume with: \\S*jaxtheory sweep", errors)
     assert "Traceback" not in errors
-    assert not (here / "kept" / "data.zarr").exists()
+    assert not (folder / "kept" / "data.zarr").exists()
     again = jaxtheory_process(*words)
     output, errors = again.communicate(timeout=240)
     assert again.returncode == 0, errors
     assert "store     kept" in output
-    assert (here / "kept" / "data.zarr").is_dir()
+    assert (folder / "kept" / "data.zarr").is_dir()
 
 
 def test_without_waiting_the_runs_of_other_processes_are_missing(
-    here: Path, capsys: pytest.CaptureFixture
+    folder: Path, capsys: pytest.CaptureFixture
 ) -> None:
     words = ["sweep", REGRESSION, "--vary", "eta=0.1,0.2", "--seeds", "4", "--steps", "2"]
     assert main([*words, "--store", "shared"]) == 0
-    lose_dataset(here / "shared")
-    store = Store(here / "shared")
+    lose_dataset(folder / "shared")
+    store = Store(folder / "shared")
     (rectangle,) = store.rectangles()
     store.file(rectangle, rectangle.chunks[0]).unlink()
     capsys.readouterr()

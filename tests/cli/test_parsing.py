@@ -19,7 +19,7 @@ SWEEP = ["sweep", "random_walk", "--steps", "3", "--dtype", "float64", "--store"
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -28,7 +28,7 @@ def save(**arrays: object) -> None:
     np.savez("own.npz", **arrays)
 
 
-def test_a_sweep_on_arrays_is_that_of_given(here: Path) -> None:
+def test_a_sweep_on_arrays_is_that_of_given(folder: Path) -> None:
     save(**WALKS, encoding_dim=9)
     assert main([*SWEEP, "--data", "own.npz", "--vary", "eta=.1,.5", "--set", "eps=.2"]) == 0
     theory = get("random_walk")
@@ -36,7 +36,7 @@ def test_a_sweep_on_arrays_is_that_of_given(here: Path) -> None:
     want = jaxtheory.sweep(
         theory, config, vary={"eta": [0.1, 0.5]}, steps=3, dtype="float64", problem=problem
     )
-    with xr.open_zarr(here / "store" / "data.zarr") as data:
+    with xr.open_zarr(folder / "store" / "data.zarr") as data:
         np.testing.assert_array_equal(data.loss, want.loss)
 
 
@@ -66,14 +66,14 @@ BAD = [
 
 @pytest.mark.parametrize(("arrays", "words", "message"), BAD)
 def test_what_does_not_fit_is_one_line(
-    arrays: dict, words: list, message: str, here: Path, capsys: pytest.CaptureFixture
+    arrays: dict, words: list, message: str, folder: Path, capsys: pytest.CaptureFixture
 ) -> None:
     if arrays:
         save(**arrays)
     assert main([*SWEEP, *words]) == 2
     errors = capsys.readouterr().err
     assert message in errors and errors.count("\n") == 1
-    assert not (here / "store").exists()
+    assert not (folder / "store").exists()
 
 
 def test_a_theory_without_given_says_so(capsys: pytest.CaptureFixture) -> None:
@@ -93,20 +93,20 @@ FILES = {
 
 @pytest.mark.parametrize("name", FILES)
 def test_another_file_than_npz_is_one_line(
-    name: str, here: Path, capsys: pytest.CaptureFixture
+    name: str, folder: Path, capsys: pytest.CaptureFixture
 ) -> None:
     data, said = FILES[name]
-    (here / "own.npz").write_bytes(data)
+    (folder / "own.npz").write_bytes(data)
     assert main([*SWEEP, "--data", "own.npz"]) == 2
     errors = capsys.readouterr().err
     assert said in errors and errors.count("\n") == 1 and "allow_pickle" not in errors
-    assert not (here / "store").exists()
+    assert not (folder / "store").exists()
 
 
 @pytest.mark.parametrize("cut", [10, 300, -1])
-def test_a_damaged_npz_is_one_line(cut: int, here: Path, capsys: pytest.CaptureFixture) -> None:
+def test_a_damaged_npz_is_one_line(cut: int, folder: Path, capsys: pytest.CaptureFixture) -> None:
     save(**WALKS)
-    (here / "own.npz").write_bytes((here / "own.npz").read_bytes()[:cut])
+    (folder / "own.npz").write_bytes((folder / "own.npz").read_bytes()[:cut])
     assert main([*SWEEP, "--data", "own.npz"]) == 2
     errors = capsys.readouterr().err
     assert "own.npz: not an .npz file of arrays" in errors and errors.count("\n") == 1
@@ -225,13 +225,13 @@ def test_axes_go_by_word_or_symbol() -> None:
         ("--zip record=1", "--record 1"),
     ],
 )
-def test_the_advice_of_a_message_works(words: str, advice: str, capsys, here: Path) -> None:
+def test_the_advice_of_a_message_works(words: str, advice: str, capsys, folder: Path) -> None:
     """What it says to write instead is taken."""
     sweep = ["sweep", REGRESSION, "--store", "store"]
     steps = [] if "steps" in advice else ["--steps", "2"]
     assert main([*sweep, *steps, *words.split()]) == 2
     (said,) = capsys.readouterr().err.splitlines()
-    assert "store" not in said and [*here.iterdir()] == []
+    assert "store" not in said and [*folder.iterdir()] == []
     assert advice in said or (words == "--set D=5" and "did you mean 'd'" in said)
     assert main([*sweep, *steps, *advice.split()]) == 0
 
@@ -249,8 +249,8 @@ def test_the_advice_of_a_message_works(words: str, advice: str, capsys, here: Pa
 def test_the_advice_of_boundary_names_its_own_options(words: str, said: str, capsys) -> None:
     toy = str(ROOT / "tests" / "helpers" / "quadratic.py")
     steps = [] if "steps" in said else ["--steps", "3"]
-    asked = ["--along", "eta", "--between", "1:2", "--when", "diverged"]
-    assert main(["boundary", toy, *asked, *steps, *words.split()]) == 2
+    arguments = ["--along", "eta", "--between", "1:2", "--when", "diverged"]
+    assert main(["boundary", toy, *arguments, *steps, *words.split()]) == 2
     assert said in capsys.readouterr().err
 
 
@@ -268,9 +268,9 @@ def test_the_advice_of_boundary_names_its_own_options(words: str, said: str, cap
     ],
 )
 def test_a_wrong_word_is_named(
-    words: str, said: str, here: Path, capsys: pytest.CaptureFixture
+    words: str, said: str, folder: Path, capsys: pytest.CaptureFixture
 ) -> None:
-    (here / "mine.py").write_text(spoilt("", ""))
+    (folder / "mine.py").write_text(spoilt("", ""))
     assert main(["plan", "mine.py", *words.split()]) == 2
     errors = capsys.readouterr().err
     assert said in errors and len(errors.splitlines()) == 1

@@ -9,7 +9,7 @@ from jaxtheory.cli.main import main
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -40,12 +40,12 @@ KINDS = [
     ],
 )
 def test_a_place_that_cannot_be_read_is_refused_in_one_line(
-    words: str, name: str, here: Path, capsys: pytest.CaptureFixture
+    words: str, name: str, folder: Path, capsys: pytest.CaptureFixture
 ) -> None:
-    (here / "folder.py").mkdir()
-    (here / "file").touch()
-    os.mkfifo(here / "pipe.py")
-    (here / "loop.py").symlink_to("loop.py")
+    (folder / "folder.py").mkdir()
+    (folder / "file").touch()
+    os.mkfifo(folder / "pipe.py")
+    (folder / "loop.py").symlink_to("loop.py")
     assert main([word.replace("{}", name) for word in words.split()]) == 2
     errors = capsys.readouterr().err
     assert len(errors.splitlines()) == 1 and "\0" not in errors and "OSError" not in errors

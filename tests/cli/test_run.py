@@ -18,7 +18,7 @@ REGRESSION, FIGURES = (
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -33,29 +33,29 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ],
 )
 def test_bad_figure_files_are_refused(
-    source: str, named: str, here: Path, capsys: pytest.CaptureFixture
+    source: str, named: str, folder: Path, capsys: pytest.CaptureFixture
 ) -> None:
-    (here / "mine.py").write_text(source)
+    (folder / "mine.py").write_text(source)
     assert main(["run", "mine.py"]) == 2
     errors = capsys.readouterr().err
     assert named in errors and len(errors.splitlines()) == 1
 
 
-def test_run_judges_and_draws(here: Path, capsys: pytest.CaptureFixture) -> None:
+def test_run_judges_and_draws(folder: Path, capsys: pytest.CaptureFixture) -> None:
     assert main(["run", FIGURES, "--quick", "--store", "out"]) == 1
     printed = capsys.readouterr().out
     assert "not tested (n=2 < 3)" in printed
     assert "differs: holds" in printed
     assert "3 hold, 1 not tested; 1 differs from what is expected: wrong" in printed
-    assert (here / "out" / "good-quick.png").read_bytes().startswith(b"\x89PNG")
-    assert (here / "out" / "bad-quick.png").exists()
+    assert (folder / "out" / "good-quick.png").read_bytes().startswith(b"\x89PNG")
+    assert (folder / "out" / "bad-quick.png").exists()
 
 
-def test_run_draws_for_a_paper(here: Path, capsys: pytest.CaptureFixture) -> None:
+def test_run_draws_for_a_paper(folder: Path, capsys: pytest.CaptureFixture) -> None:
     arguments = ["run", FIGURES, "--quick", "--store", "out", "--key", "7"]
     assert main([*arguments, "--paper", "column"]) == 1
     for kind in ("pdf", "png", "txt"):
-        assert (here / "out" / f"good-quick-key7-column.{kind}").stat().st_size
+        assert (folder / "out" / f"good-quick-key7-column.{kind}").stat().st_size
     assert "good-quick-key7-column.pdf" in capsys.readouterr().err
 
 
@@ -86,8 +86,8 @@ def test_the_worst_news_come_first_each_in_one_line(capsys: pytest.CaptureFixtur
     assert max(map(len, lines)) == 100 and all("…" in line for line in lines[3:])
 
 
-def test_an_open_or_untested_claim_does_not_fail(here: Path) -> None:
-    good = here / "good.py"
+def test_an_open_or_untested_claim_does_not_fail(folder: Path) -> None:
+    good = folder / "good.py"
     good.write_text(
         f"import jaxtheory\nFIGURES = jaxtheory.theories.load({FIGURES!r}).FIGURES[:1]\n"
     )
@@ -120,12 +120,12 @@ def test_an_open_or_untested_claim_does_not_fail(here: Path) -> None:
     ],
 )
 def test_a_fault_of_a_figure_is_told_with_its_file(
-    right: str, wrong: str, said: str, here: Path, capsys: pytest.CaptureFixture
+    right: str, wrong: str, said: str, folder: Path, capsys: pytest.CaptureFixture
 ) -> None:
-    few = spoilt('"seeds": 64', '"seeds": 8').replace('{"steps": 40}', '{"steps": 4}')
+    text = spoilt('"seeds": 128', '"seeds": 8').replace('{"steps": 40}', '{"steps": 4}')
     right = right.replace("'", '"').replace('"steps": 40', '"steps": 4')
-    assert right in few
-    (here / "mine.py").write_text(few.replace(right, wrong))
+    assert right in text
+    (folder / "mine.py").write_text(text.replace(right, wrong))
     refused(["run", "mine.py", "--quick"], said, capsys)
 
 
@@ -175,18 +175,18 @@ FIGURE = Figure(
 """
 
 
-def test_a_figure_of_boundaries_leaves_what_others_do(here: Path, capsys) -> None:
-    (here / "mine.py").write_text(EDGE)
+def test_a_figure_of_boundaries_leaves_what_others_do(folder: Path, capsys) -> None:
+    (folder / "mine.py").write_text(EDGE)
     assert main(["run", "mine.py", "--until-decided", "--max-seeds", "8"]) == 0
     printed = capsys.readouterr().out
     assert "within 2 %" in printed
     assert "1 claim: 1 holds; none differs from what is expected" in printed
-    (store,) = here.glob("results/edge-*/data.zarr")
-    assert {file.suffix for file in here.glob("results/edge.*")} >= {".png", ".csv", ".json"}
-    assert "The boundary is 2 over" in (here / "results" / "report.html").read_text()
+    (store,) = folder.glob("results/edge-*/data.zarr")
+    assert {file.suffix for file in folder.glob("results/edge.*")} >= {".png", ".csv", ".json"}
+    assert "The boundary is 2 over" in (folder / "results" / "report.html").read_text()
     assert main(["run", "mine.py"]) == 0  # from the store
     assert main(["export", str(store.parent), "--format", "csv", "--to", "edge.csv"]) == 0
-    assert (here / "edge.csv").read_text().startswith("scale,seed,")
+    assert (folder / "edge.csv").read_text().startswith("scale,seed,")
 
 
 @pytest.mark.parametrize(
@@ -200,9 +200,11 @@ def test_a_figure_of_boundaries_leaves_what_others_do(here: Path, capsys) -> Non
         ("2 / problem.curvature", "problem.curve", "law: AttributeError"),
     ],
 )
-def test_a_fault_of_a_figure_of_boundaries_is_told(right, wrong, said, here: Path, capsys) -> None:
+def test_a_fault_of_a_figure_of_boundaries_is_told(
+    right, wrong, said, folder: Path, capsys
+) -> None:
     assert right in EDGE
-    (here / "mine.py").write_text(EDGE.replace(right, wrong))
+    (folder / "mine.py").write_text(EDGE.replace(right, wrong))
     refused(["run", "mine.py", "--quick"], said, capsys)
 
 

@@ -24,16 +24,16 @@ def test_a_theory_fits_a_screen_and_all_shows_the_rest(
     assert short[-1] == f"more: jaxtheory show {name} --all"
     assert sum(line.startswith(("  LR-", "  CB-")) for line in short) >= _FEW
     assert main(["show", name, "--all"]) == 0
-    whole = capsys.readouterr().out
+    full_page = capsys.readouterr().out
     claims = [
         claim
         for entry in jaxtheory.figures.entries().values()
         if entry.theory == name
         for claim in jaxtheory.figures.get(entry.name).claims
     ]
-    ids = {line.split()[0] for line in whole.splitlines() if line.strip()}
+    ids = {line.split()[0] for line in full_page.splitlines() if line.strip()}
     assert {claim.id for claim in claims} <= ids
-    assert all(check.name in whole for check in jaxtheory.theories.get(name).checks[:3])
+    assert all(check.name in full_page for check in jaxtheory.theories.get(name).checks[:3])
 
 
 def test_a_figure_shows_question_sweep_and_claims(capsys: pytest.CaptureFixture) -> None:
@@ -84,8 +84,8 @@ def test_a_page_cuts_the_last_section_first() -> None:
     assert len(lines) <= _SCREEN and all(len(line) <= _WIDTH for line in lines)
     assert sum("meaning" in line for line in lines) > 20 and "name19" in "".join(lines)
     assert lines[-1].startswith("    ") or "more:" in lines[-1]
-    whole = _page(["head"], {"metrics": rows[:20], "claims": rows}, whole=True)
-    assert sum(line.count("meaning") for line in whole) == 50 * 20
+    full_page = _page(["head"], {"metrics": rows[:20], "claims": rows}, whole=True)
+    assert sum(line.count("meaning") for line in full_page) == 50 * 20
 
 
 def test_one_row_is_not_replaced_by_its_name() -> None:
@@ -99,6 +99,23 @@ def test_a_file_says_what_its_rows_say(capsys: pytest.CaptureFixture) -> None:
     printed = capsys.readouterr().out
     assert "the same after rounding weights below theta to zero" in printed
     assert f"more: jaxtheory show {EXAMPLE} --all" in printed
+
+
+def test_rows_of_a_docstring_that_name_nothing_are_seen(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    file = tmp_path / "mine.py"
+    template = (Path(jaxtheory.__file__).parent / "cli" / "template.py").read_text()
+    file.write_text(
+        template
+        + '\ndef predict(problem, config, steps):\n    """Curves.\n\n    lost: law  a curve that '
+        'no name has\n    """\n    return {}\n\n\nTHEORY = THEORY._replace(predict=predict)\n'
+        "FIGURE = FIGURE._replace(theory=THEORY)\n"
+    )
+    assert main(["show", str(file)]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    at = printed.index("described, and not there in the default config")
+    assert printed[at + 1].split() == "predicted_lost_law a curve that no name has".split()
 
 
 def test_claims_that_are_expected_to_fail_say_so(tmp_path: Path) -> None:
@@ -138,7 +155,7 @@ REGRESSION, FIGURES = (
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -41,10 +41,10 @@ def own(theory):
         return theory.sample(jax.random.fold_in(key, 7), problem, config)
 
     gradient = functools.partial(jax.jit(jax.grad(loss)))
-    along = lambda params, batch, problem, config: jax.tree.map(
+    double_gradient = lambda params, batch, problem, config: jax.tree.map(
         lambda g: 2 * g, gradient(params, batch, problem, config)
     )
-    return {"loss": loss, "gradient": along, "init": init, "sample": sample}
+    return {"loss": loss, "gradient": double_gradient, "init": init, "sample": sample}
 
 
 def direction(name, g, problem, config):
@@ -66,7 +66,7 @@ def rate(name, t, config):
     return dynamics.rate(t, config) if name == "contextual_bigram" else config.learning_rate
 
 
-def kept(name, params, config):
+def project(name, params, config):
     if name == "attention_pruning" and config.clip:
         return jax.tree.map(lambda x: jnp.clip(x, 0, 1), params)
     if name == "contextual_bigram":
@@ -102,7 +102,7 @@ def by_hand(name, problem, config, slots, algorithm):
                 m,
                 v,
             )
-        params = kept(name, jax.tree.map(lambda p, g, eta=eta: p - eta * g, params, g), config)
+        params = project(name, jax.tree.map(lambda p, g, eta=eta: p - eta * g, params, g), config)
     return params
 
 
@@ -125,10 +125,10 @@ def test_what_is_trained_is_what_was_put_in(slot, name, algorithm):
     )
     with jax.enable_x64(True):
         problem = jax.tree.map(jnp.asarray, run.problem)
-        held = {s: getattr(theory, s) for s in Origin._fields} | slots
+        functions = {s: getattr(theory, s) for s in Origin._fields} | slots
         if slot == "loss":
-            held["gradient"] = jax.jit(jax.grad(mine["loss"]))
-        want = by_hand(name, problem, config, held, algorithm)
+            functions["gradient"] = jax.jit(jax.grad(mine["loss"]))
+        want = by_hand(name, problem, config, functions, algorithm)
     for got, right in zip(*map(jax.tree.leaves, (run.params, want)), strict=True):
         np.testing.assert_allclose(got, right, rtol=1e-8, atol=1e-11)
 
@@ -148,8 +148,8 @@ def test_every_algorithm_that_trains_the_old_functions_is_refused(name):
     mine = own(theory)
     for slots in (("loss",), ("loss", "gradient"), ("gradient",), ("init",), ("sample",)):
         new = theory._replace(**{slot: mine[slot] for slot in slots})
-        for algorithm, each in theory.algorithms.items():
-            if slots == ("sample",) and each.sample is None:
+        for algorithm, rule in theory.algorithms.items():
+            if slots == ("sample",) and rule.sample is None:
                 continue
             with pytest.raises(InputError, match=rf"^{name}: .*theory\.replace\({slots[0]}=") as e:
                 read(new, config, steps=1, algorithm=algorithm)
@@ -158,5 +158,5 @@ def test_every_algorithm_that_trains_the_old_functions_is_refused(name):
 
 def test_masks_whose_state_holds_a_target_bring_its_batch():
     theory = get("attention_pruning")
-    own = {name for name, each in theory.algorithms.items() if each.sample is not None}
+    own = {name for name, rule in theory.algorithms.items() if rule.sample is not None}
     assert own == {"gradient_descent", "two_mask", "smooth"}

@@ -160,10 +160,10 @@ def test_a_large_offset_makes_adam_descent_with_averaged_gradients(name):
 @pytest.mark.parametrize("name", some(names(), "random_walk", "low_rank"))
 def test_the_warm_up_begins_at_a_share_of_the_rate(name):
     """Its first of k steps has the rate eta / k; one step of warm-up is none."""
-    start, whole, quarter = (
+    start, full, quarter = (
         trained(name, "adam", steps=steps, warmup_steps=k).params
         for steps, k in ((0, 0), (1, 0), (1, 4))
     )
-    for x, a, b in zip(*map(jax.tree.leaves, (start, whole, quarter)), strict=True):
+    for x, a, b in zip(*map(jax.tree.leaves, (start, full, quarter)), strict=True):
         np.testing.assert_allclose(4 * (b - x), a - x, rtol=1e-9, atol=1e-11)
     same(trained(name, "adam", warmup_steps=1).params, trained(name, "adam").params, 0)

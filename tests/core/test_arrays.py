@@ -23,8 +23,8 @@ def test_the_same_numbers(name):
         for a, b in zip(jax.tree.leaves(got), jax.tree.leaves(want), strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-14)
     want, got = (
-        jax.jit(theory.metrics)(params, *rest)
-        for rest in ((problem, config), (own_problem, own_config))
+        jax.jit(theory.metrics)(params, *arguments)
+        for arguments in ((problem, config), (own_problem, own_config))
     )
     for metric in want:
         np.testing.assert_allclose(
@@ -47,13 +47,13 @@ LEAST = {
 
 @pytest.mark.parametrize("name", some(names(), "random_walk"))
 def test_a_loss_needs_no_more(name):
-    theory, (params, batch, problem, config), found = own(name, **dict.fromkeys(LEAST[name]))
-    own_problem, own_batch, own_config = found
+    theory, (params, batch, problem, config), own_parts = own(name, **dict.fromkeys(LEAST[name]))
+    own_problem, own_batch, own_config = own_parts
     loss = jax.jit(theory.loss)
     got = loss(params, own_batch, own_problem, own_config)
     np.testing.assert_allclose(got, loss(params, batch, problem, config), rtol=1e-12)
-    seen = jax.jit(theory.metrics)(params, own_problem, own_config)
-    assert any(np.any(np.isnan(value)) for value in seen.values())
+    metrics = jax.jit(theory.metrics)(params, own_problem, own_config)
+    assert any(np.any(np.isnan(value)) for value in metrics.values())
 
 
 @pytest.mark.parametrize("function", ["loss", "gradient"])
@@ -168,14 +168,14 @@ START = [np.eye(5)] * 3 + [np.ones((4, 5))]
 
 
 def test_a_field_with_the_name_of_an_array_can_be_set():
-    given = get("low_rank").given
-    by_position = given(TOKENS, LABELS, *START, output="per_token", labels="random")
+    build = get("low_rank").given
+    by_position = build(TOKENS, LABELS, *START, output="per_token", labels="random")
     assert by_position[2].output == "per_token" and by_position[2].labels == "random"
     by_name = dict(zip(("query", "key", "value", "output"), START, strict=True))
-    assert given(TOKENS, labels=LABELS, **by_name)[2].output == "shared"
-    assert given(TOKENS, LABELS, output="per_token")[2].output == "per_token"
+    assert build(TOKENS, labels=LABELS, **by_name)[2].output == "shared"
+    assert build(TOKENS, LABELS, output="per_token")[2].output == "per_token"
     features = np.random.default_rng(1).normal(size=(4, 3, 2))
     config = get("group_sparse").given(features, [1, -1, 1, -1], features="uniform")[2]
     assert config.features == "uniform"
     with pytest.raises(InputError, match="labels: this array is missing"):
-        given(TOKENS, output="per_token")
+        build(TOKENS, output="per_token")

@@ -95,20 +95,20 @@ def test_what_a_class_defines_counts(old, new, tmp_path):
 
 
 def test_the_description_of_a_field_does_not_count(tmp_path):
-    other = TEXT.replace("learning rate", "step size")
-    assert code_hash(loaded(tmp_path, TEXT)) == code_hash(loaded(tmp_path, other))
+    variant = TEXT.replace("learning rate", "step size")
+    assert code_hash(loaded(tmp_path, TEXT)) == code_hash(loaded(tmp_path, variant))
 
 
 def test_members_of_an_enumeration_count():
-    one, same, other = (enum.Enum("E", {"A": 1, "B": n}) for n in (2, 2, 3))
-    assert code_hash(one) == code_hash(same) != code_hash(other)
+    one, same, variant = (enum.Enum("E", {"A": 1, "B": n}) for n in (2, 2, 3))
+    assert code_hash(one) == code_hash(same) != code_hash(variant)
     assert code_hash(one.A) != code_hash(one.B)
 
 
 def test_a_method_that_was_executed_from_a_text_counts():
-    def made(n):
+    def define(n):
         scope = {}
         exec(f"def __call__(self): return {n}", scope)
         return type("A", (), {"__call__": scope["__call__"]})
 
-    assert code_hash(made(1)) == code_hash(made(1)) != code_hash(made(2))
+    assert code_hash(define(1)) == code_hash(define(1)) != code_hash(define(2))

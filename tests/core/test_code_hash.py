@@ -44,8 +44,8 @@ def test_values_of_every_kind_are_told_apart():
             jax.custom_jvp(lambda x: constant * x),
         ]
 
-    for one, same, other in zip(makers(1.0), makers(1.0), makers(2.0), strict=True):
-        assert code_hash(one) == code_hash(same) != code_hash(other)
+    for one, same, variant in zip(makers(1.0), makers(1.0), makers(2.0), strict=True):
+        assert code_hash(one) == code_hash(same) != code_hash(variant)
 
 
 def test_what_was_seen_before_still_counts_in_its_place():

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import pytest
 
 from jaxtheory import draws
-from jaxtheory.core.constant_draws import CONSTANT, OF_RUN, follow, given
+from jaxtheory.core.constant_draws import CONSTANT, OF_RUN, attach_origins, follow
 
 KEPT = jax.random.key(7)
 RAW = jax.random.PRNGKey(7)
@@ -54,8 +54,8 @@ CONSTANTS = {
 
 @pytest.mark.parametrize("case", CONSTANTS)
 def test_a_draw_from_a_constant_key_is_found_with_its_line(case):
-    found = follow(CONSTANTS[case], given(1.0, OF_RUN)).draws
-    assert len(found) == 1 and next(iter(found)).startswith(" (test_constant_draws.py, line ")
+    places = follow(CONSTANTS[case], attach_origins(1.0, OF_RUN)).draws
+    assert len(places) == 1 and next(iter(places)).startswith(" (test_constant_draws.py, line ")
 
 
 RUNS = {
@@ -75,7 +75,7 @@ RUNS = {
 
 @pytest.mark.parametrize("case", RUNS)
 def test_a_draw_from_the_key_of_the_run_or_a_declared_one_is_not(case):
-    args = given(jax.random.key(0), OF_RUN), given(1.0, CONSTANT)
+    args = attach_origins(jax.random.key(0), OF_RUN), attach_origins(1.0, CONSTANT)
     assert follow(RUNS[case], *args).draws == frozenset()
 
 
@@ -83,12 +83,12 @@ def test_what_a_loop_carries_keeps_where_it_comes_from():
     def mixed(key, x):
         return jax.lax.fori_loop(0, 2, lambda _, c: (c[1], normal(key) + c[1], c[2]), (x, x, x))
 
-    args = given(jax.random.key(0), OF_RUN), given(1.0, CONSTANT)
+    args = attach_origins(jax.random.key(0), OF_RUN), attach_origins(1.0, CONSTANT)
     assert [origin.run for origin in follow(mixed, *args).origins] == [True, True, False]
 
 
 def test_a_fixed_key_is_that_of_its_number():
-    one, other = draws.fixed_key(5), draws.base_key(5)
-    assert (jax.random.key_data(one) == jax.random.key_data(other)).all()
+    one, base = draws.fixed_key(5), draws.base_key(5)
+    assert (jax.random.key_data(one) == jax.random.key_data(base)).all()
     with pytest.raises(ValueError, match=r"k = -1: must be an integer in \[0, 2\^32\)"):
         draws.fixed_key(-1)

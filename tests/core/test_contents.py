@@ -31,9 +31,9 @@ from jaxtheory.core.code_hash import array_hash, code_hash
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_object_counts_by_its_contents(kind):
     make = KINDS[kind]
-    one, same, other = make(2), make(2), make(3)
-    assert code_hash([one]) == code_hash([same]) != code_hash([other])
-    assert code_hash(lambda: one) == code_hash(lambda: same) != code_hash(lambda: other)
+    one, same, variant = make(2), make(2), make(3)
+    assert code_hash([one]) == code_hash([same]) != code_hash([variant])
+    assert code_hash(lambda: one) == code_hash(lambda: same) != code_hash(lambda: variant)
     assert code_hash([one]) == code_hash([one])
 
 
@@ -61,9 +61,9 @@ def test_an_object_has_the_same_hash_in_every_process():
         ).stdout
         return sorted(text.splitlines())
 
-    one, other = hashes("1", "forward"), hashes("2", "backward")
+    one, twin = hashes("1", "forward"), hashes("2", "backward")
     assert len(one) == len(KINDS)
-    assert one == other
+    assert one == twin
 
 
 X, KEY = jnp.ones((1, 2)), jax.random.key(0)
@@ -324,13 +324,13 @@ def test_every_order_of_a_large_array_is_that_of_its_copy(dtype, shape):
     ],
 )
 def test_a_module_counts_however_it_is_read(text, monkeypatch):
-    def of(rate):
+    def digest(rate):
         monkeypatch.setitem(sys.modules, "mine_rates", module(rate))
         scope = {}
         exec(text, scope)
         return code_hash(scope["f"])
 
-    assert of(1) == of(1) != of(2)
+    assert digest(1) == digest(1) != digest(2)
 
 
 class Keeper:

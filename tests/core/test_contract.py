@@ -44,7 +44,7 @@ LOSS = "    return sizes.mean(jnp.sum(gaps**2, axis=1), config.batch_size) / 2"
 METRIC = '    return {"error": jnp.sum((params.weights - problem.mean) ** 2)}'
 
 
-CURVE = '    return {"error": left + floor * (1 - left)}'
+CURVE = '    return {"error": decay + floor * (1 - decay)}'
 
 
 EDITS = [
@@ -108,25 +108,29 @@ EDITS = [
             (5, "5 is a int, expected a name"),
         ]
     ),
-    (CURVE, '    return {"error:a/b": left}', "mine.predict: 'error:a/b': must not contain '/'"),
-    (CURVE, '    return {"error:\\x1b": left}', "must not contain the control character"),
+    (CURVE, '    return {"error:a/b": decay}', "mine.predict: 'error:a/b': must not contain '/'"),
+    (CURVE, '    return {"error:\\x1b": decay}', "must not contain the control character"),
     (
         CURVE,
-        '    return {"error": left, "error:": left}',
+        '    return {"error": decay, "error:": decay}',
         "would be named 'predicted_error'",
     ),
     (METRIC, "    while params.weights[0] > 0: pass", "write jnp.where"),
     (METRIC, "    return {'error': params.weights[params.weights > 0]}", "write jnp.where"),
-    (CURVE, '    return {"error": left[1:]}', "predict['error'] has shape (6,) for 7 steps"),
+    (CURVE, '    return {"error": decay[1:]}', "predict['error'] has shape (6,) for 7 steps"),
     (
         CURVE,
-        '    return {"error": left[:, None]}',
+        '    return {"error": decay[:, None]}',
         "has shape (1,) at each step, but the metric has shape ()",
     ),
-    (CURVE, '    return {"eror:exact": left}', "no metric is called 'eror'; did you mean 'error'?"),
+    (
+        CURVE,
+        '    return {"eror:exact": decay}',
+        "no metric is called 'eror'; did you mean 'error'?",
+    ),
     (CURVE, "    if eta > 1: return {}", "on a traced value: write jnp.where"),
-    (CURVE, '    return {"error": left + float(floor)}', "a traced value in int(), float()"),
-    (CURVE, "    import numpy as np\n    return np.sqrt(left)", "write jnp, not np"),
+    (CURVE, '    return {"error": decay + float(floor)}', "a traced value in int(), float()"),
+    (CURVE, "    import numpy as np\n    return np.sqrt(decay)", "write jnp, not np"),
     ('"(0, 1]"', '"positive"', "range 'positive': write an interval, such as '(0, inf)'"),
     (EXAMPLE, "Settings(dimension=3.0)", "dimension (d) = 3.0: must be an integer in [1, inf)"),
     ("Algorithm(init, step)", "step", "algorithms['sgd'] is a function, expected a jaxtheory.Algo"),
@@ -168,25 +172,25 @@ REPLACED = [
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
 @pytest.mark.parametrize(("right", "wrong", "said"), EDITS, ids=[said for *_, said in EDITS])
 def test_a_wrong_line_is_named(
-    right: str, wrong: str, said: str, here: Path, capsys: pytest.CaptureFixture
+    right: str, wrong: str, said: str, folder: Path, capsys: pytest.CaptureFixture
 ) -> None:
-    (here / "mine.py").write_text(spoilt(right, wrong))
+    (folder / "mine.py").write_text(spoilt(right, wrong))
     refused(["plan", "mine.py", "--steps", "2", "--dtype", "float32"], said, capsys)
 
 
 @pytest.mark.parametrize(("slots", "said"), REPLACED, ids=[said for _, said in REPLACED])
 def test_a_wrong_slot_is_named(
-    slots: str, said: str, here: Path, capsys: pytest.CaptureFixture
+    slots: str, said: str, folder: Path, capsys: pytest.CaptureFixture
 ) -> None:
     text = spoilt("", "") + f"\nTHEORY = THEORY._replace({slots})\n"
-    (here / "mine.py").write_text(text)
+    (folder / "mine.py").write_text(text)
     refused(["plan", "mine.py", "--steps", "2", "--dtype", "float32"], said, capsys)
 
 

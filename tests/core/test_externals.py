@@ -164,8 +164,8 @@ def test_what_reads_nothing_passes(value):
 def inspected(theory):
     """Each function of the theory, its own ones of jaxtheory included."""
     for function in externals.functions_of(theory).values():
-        for each in externals._candidates(externals.functions(function)):
-            yield from externals.reads(each)
+        for candidate in externals._candidates(externals.functions(function)):
+            yield from externals.reads(candidate)
 
 
 @pytest.mark.parametrize("name", jaxtheory.theories.names())

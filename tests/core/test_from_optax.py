@@ -60,7 +60,7 @@ def test_adam_is_the_published_one():
 
 def test_sgd_is_the_theorys_own_and_its_rate_is_swept_in_one_compilation():
     theory = with_algorithm("optax", lambda config: optax.sgd(config.learning_rate))
-    with compilations() as seen:
+    with compilations() as programs:
         data = jaxtheory.sweep(
             theory,
             Config(dimension=3),
@@ -68,7 +68,7 @@ def test_sgd_is_the_theorys_own_and_its_rate_is_swept_in_one_compilation():
             steps=8,
             dtype="float64",
         )
-    assert training_loops(seen) == 2
+    assert training_loops(programs) == 2
     np.testing.assert_allclose(
         data.loss.sel(algorithm="optax"), data.loss.sel(algorithm="sgd"), rtol=1e-12
     )
@@ -151,7 +151,7 @@ def trained(make, config):
     return rule.params(state, None, config)
 
 
-def both(make):
+def train_pair(make):
     """Parameters with the numbers of the config traced, and with the numbers themselves."""
     with jax.enable_x64(True):
         config = jax.tree.map(jnp.asarray, CONFIG)
@@ -209,22 +209,22 @@ TOLD = {
 
 @pytest.mark.parametrize("name", SAME)
 def test_a_traced_number_trains_as_the_number_itself(name):
-    got, want = both(SAME[name])
+    got, want = train_pair(SAME[name])
     assert not np.allclose(want, [1.0, -2.0, 0.5])
     np.testing.assert_allclose(got, want, rtol=1e-12)
 
 
 @pytest.mark.parametrize("name", TOLD)
 def test_where_optax_tests_the_number_the_message_shows_the_working_form(name):
-    with pytest.raises(InputError, match=re.escape(_SCALED)) as told:
-        both(TOLD[name])
-    assert "test_from_optax.py, line" in str(told.value) and "\n" not in str(told.value)
+    with pytest.raises(InputError, match=re.escape(_SCALED)) as error:
+        train_pair(TOLD[name])
+    assert "test_from_optax.py, line" in str(error.value) and "\n" not in str(error.value)
 
 
 def test_a_test_of_the_users_own_is_not_called_optaxs():
-    with pytest.raises(InputError, match=r"jnp.where \(test_from_optax.py, line") as told:
-        both(lambda c: optax.sgd(0.1 if c.rate > 1 else 0.2))
-    assert _SCALED not in str(told.value)
+    with pytest.raises(InputError, match=r"jnp.where \(test_from_optax.py, line") as error:
+        train_pair(lambda c: optax.sgd(0.1 if c.rate > 1 else 0.2))
+    assert _SCALED not in str(error.value)
 
 
 def test_a_sweep_tells_it_too_and_the_form_it_shows_is_swept():
@@ -239,10 +239,10 @@ def test_a_sweep_tells_it_too_and_the_form_it_shows_is_swept():
             "shown": from_optax(THEORY, lambda c: optax.adam(lambda t: c.learning_rate * unit(t))),
         }
     )
-    asked = {"vary": {"eta": [0.01, 0.1]}, "steps": 5}
+    options = {"vary": {"eta": [0.01, 0.1]}, "steps": 5}
     with pytest.raises(InputError, match=re.escape(_SCALED)):
-        jaxtheory.sweep(theory, Config(), algorithm="asked", **asked)
-    data = jaxtheory.sweep(theory, Config(), algorithm="shown", **asked)
+        jaxtheory.sweep(theory, Config(), algorithm="asked", **options)
+    data = jaxtheory.sweep(theory, Config(), algorithm="shown", **options)
     low, high = data.loss.isel(step=-1, seed=0).values
     assert low != high
 
@@ -258,16 +258,16 @@ NOISE = {
 def test_noise_of_an_optimizer_is_that_of_the_run(name):
     theory = with_algorithm("noisy", NOISE[name])._replace(metrics=weights)
     config, key = Config(dimension=3, batch_size=2, noise=0.0), jaxtheory.run_key(0, 1)
-    asked = {"algorithm": "noisy", "steps": 2, "record": 1}
-    data = jaxtheory.sweep(theory, config, vary={"noise": [0.0, 1e-9]}, seeds=2, **asked)
+    options = {"algorithm": "noisy", "steps": 2, "record": 1}
+    data = jaxtheory.sweep(theory, config, vary={"noise": [0.0, 1e-9]}, seeds=2, **options)
     first = data.weights.isel(noise=0).values
     assert np.abs(first[0] - first[1])[1:].min() > 1e-6  # seeds differ, at each step
     np.testing.assert_allclose(data.weights.isel(noise=1), first, atol=1e-6)  # points share
-    alone = jaxtheory.simulate(theory, config, key, **asked)
-    np.testing.assert_allclose(alone.metrics["weights"], first[1], rtol=1e-5)
-    again = jaxtheory.simulate(theory, config, key, **asked | {"steps": 4}, resume=alone)
-    whole = jaxtheory.simulate(theory, config, key, **asked | {"steps": 4})
-    np.testing.assert_array_equal(again.metrics["weights"], whole.metrics["weights"])
+    single_run = jaxtheory.simulate(theory, config, key, **options)
+    np.testing.assert_allclose(single_run.metrics["weights"], first[1], rtol=1e-5)
+    again = jaxtheory.simulate(theory, config, key, **options | {"steps": 4}, resume=single_run)
+    full_run = jaxtheory.simulate(theory, config, key, **options | {"steps": 4})
+    np.testing.assert_array_equal(again.metrics["weights"], full_run.metrics["weights"])
 
 
 def weights(params, problem, config):
@@ -276,11 +276,11 @@ def weights(params, problem, config):
 
 
 def test_each_key_of_an_optimizer_is_another_one_and_its_seed_counts():
-    made = lambda *seeds: lambda c: optax.chain(*(optax.add_noise(0.3, 0.0, s) for s in seeds))
+    add_noise = lambda *seeds: lambda c: optax.chain(*(optax.add_noise(0.3, 0.0, s) for s in seeds))
     key, params = jaxtheory.run_key(0, 0), jnp.ones(3)
-    states = [*first_memory(key, made(0, 0, 1), params, None)]
-    states += [*first_memory(key, made(1), params, None)]
-    states += [*first_memory(jaxtheory.run_key(0, 1), made(0), params, None)]
+    states = [*first_memory(key, add_noise(0, 0, 1), params, None)]
+    states += [*first_memory(key, add_noise(1), params, None)]
+    states += [*first_memory(jaxtheory.run_key(0, 1), add_noise(0), params, None)]
     words = np.array([jax.random.key_data(state.rng_key) for state in states])
     assert len(np.unique(words, axis=0)) == 5
 
@@ -326,8 +326,8 @@ def test_an_optimizer_that_draws_from_a_key_of_its_own_is_refused(name):
 
 def test_numbers_that_are_meant_to_be_equal_may_be_declared():
     theory = with_algorithm("own", drawing(lambda state: jaxtheory.draws.fixed_key(0)))
-    asked = {"steps": 1, "algorithm": "own"}
-    assert jaxtheory.simulate(theory, Config(dimension=3), jaxtheory.run_key(0, 0), **asked)
+    options = {"steps": 1, "algorithm": "own"}
+    assert jaxtheory.simulate(theory, Config(dimension=3), jaxtheory.run_key(0, 0), **options)
 
 
 def test_multisteps_is_an_optimizer():

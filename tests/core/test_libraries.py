@@ -43,7 +43,7 @@ print(code_hash(sched.rate))
 
 
 def test_a_file_with_the_name_of_a_standard_module_is_the_user_s(tmp_path):
-    def of(text):
+    def digest(text):
         folder = tmp_path / str(len(list(tmp_path.iterdir())))
         folder.mkdir()
         (folder / "sched.py").write_text(text, encoding="utf-8")
@@ -54,7 +54,7 @@ def test_a_file_with_the_name_of_a_standard_module_is_the_user_s(tmp_path):
             check=True,
         ).stdout
 
-    assert of("def rate(x): return x") != of("def rate(x): return 2 * x")
+    assert digest("def rate(x): return x") != digest("def rate(x): return 2 * x")
 
 
 PACKAGE = """

@@ -52,7 +52,7 @@ def test_an_attribute_is_not_a_global(tmp_path):
     first = name_of(theory)
     data = sweep(theory, theory.Config(), steps=2)
     assert data["size"].shape == (1, 3)
-    other = ("jaxtheory.sweep(THEORY, THEORY.Config(), steps=1)", "3")
-    assert name_of(clash(tmp_path / "b", other)) == first
+    replacement = ("jaxtheory.sweep(THEORY, THEORY.Config(), steps=1)", "3")
+    assert name_of(clash(tmp_path / "b", replacement)) == first
     assert name_of(clash(tmp_path / "c", ("again(x - 1)", "again(x - 2)"))) != first
     assert name_of(clash(tmp_path / "d", ("assert V is not None", "assert V"))) == first

@@ -20,6 +20,6 @@ def test_values_become_what_json_can_write():
 
 def test_objects_have_no_address_and_functions_their_code():
     assert as_json(Thing()) == as_json(Thing())
-    one, same, other = (lambda x: x + 1), (lambda x: x + 1), (lambda x: x + 2)
+    one, same, variant = (lambda x: x + 1), (lambda x: x + 1), (lambda x: x + 2)
     assert as_json(one).rpartition(" ")[2] == as_json(same).rpartition(" ")[2]
-    assert as_json(one) != as_json(other)
+    assert as_json(one) != as_json(variant)

@@ -18,7 +18,7 @@ REGRESSION, FIGURES = (
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -46,9 +46,9 @@ REPLACED = "from jaxtheory.cli.template import THEORY\nTHEORY = THEORY._replace(
     ids="syntax nothing import exit record checks check algorithms examples arguments".split(),
 )
 def test_bad_theory_files_are_refused(
-    source: str, named: str, here: Path, capsys: pytest.CaptureFixture
+    source: str, named: str, folder: Path, capsys: pytest.CaptureFixture
 ) -> None:
-    file = here / "mine.py"
+    file = folder / "mine.py"
     file.write_text(source)
     for command in (
         ["sweep", str(file), "--steps", "3"],
@@ -57,20 +57,22 @@ def test_bad_theory_files_are_refused(
     ):
         assert main(command) == 2
         assert named in capsys.readouterr().err
-    assert sorted(path.name for path in here.iterdir() if path.name != "__pycache__") == ["mine.py"]
+    assert sorted(path.name for path in folder.iterdir() if path.name != "__pycache__") == [
+        "mine.py"
+    ]
 
 
 @pytest.mark.usefixtures("strangers")
 def test_theories_and_figures_of_other_packages(
-    here: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+    folder: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "300")
     assert main(["list"]) == 0
     rows = [line.split() for line in capsys.readouterr().out.splitlines()]
-    found = {row[0]: " ".join(row[1:]) for row in rows if row}
-    assert found["mean"] == "strangers How fast does SGD find the mean of a Gaussian?"
-    assert found["sad"].startswith("strangers broken: sad of strangers: ModuleNotFoundError: No")
-    assert found["mean_figure"].startswith("strangers How fast")
+    entries = {row[0]: " ".join(row[1:]) for row in rows if row}
+    assert entries["mean"] == "strangers How fast does SGD find the mean of a Gaussian?"
+    assert entries["sad"].startswith("strangers broken: sad of strangers: ModuleNotFoundError: No")
+    assert entries["mean_figure"].startswith("strangers How fast")
     assert main(["run", "mean_figure", "--quick", "--store", "out"]) == 0
     assert main(["sweep", "mean", "--steps", "2", "--store", "swept"]) == 0
     capsys.readouterr()
@@ -113,14 +115,14 @@ def test_listing_reads_entry_points_and_imports_none(
     assert not any(name.startswith("strangers") for name in {*sys.modules} - before)
 
 
-def test_modules_beside_a_file_are_its_own(here: Path) -> None:
+def test_modules_beside_a_file_are_its_own(folder: Path) -> None:
     for name, rate in (("one", 1), ("two", 2)):
-        (here / name).mkdir()
-        (here / name / "beside_it.py").write_text(f"RATE = {rate}\n")
-        (here / name / "mine.py").write_text("from beside_it import RATE\n")
+        (folder / name).mkdir()
+        (folder / name / "beside_it.py").write_text(f"RATE = {rate}\n")
+        (folder / name / "mine.py").write_text("from beside_it import RATE\n")
     paths = list(sys.path)
-    found = [jaxtheory.theories.load(Path(n) / "mine.py").RATE for n in ("one", "two", "one")]
-    assert found == [1, 2, 1]
-    (here / "one" / "beside_it.py").write_text("RATE = 345\n")
-    assert jaxtheory.theories.load(here / "one" / "mine.py").RATE == 345
+    rates = [jaxtheory.theories.load(Path(n) / "mine.py").RATE for n in ("one", "two", "one")]
+    assert rates == [1, 2, 1]
+    (folder / "one" / "beside_it.py").write_text("RATE = 345\n")
+    assert jaxtheory.theories.load(folder / "one" / "mine.py").RATE == 345
     assert sys.path == paths

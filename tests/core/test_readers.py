@@ -40,15 +40,15 @@ def test_the_meaning_of_a_field_does_not_count():
 
 def test_consolidated_frames_are_the_same():
     one = pd.DataFrame({"a": [1.0, 2.0], "b": [3.0, 4.0]})
-    other = pd.DataFrame({"a": [1.0, 2.0]})
-    other["b"] = [3.0, 4.0]
-    assert code_hash(one) == code_hash(other) == code_hash(one.copy())
+    twin = pd.DataFrame({"a": [1.0, 2.0]})
+    twin["b"] = [3.0, 4.0]
+    assert code_hash(one) == code_hash(twin) == code_hash(one.copy())
 
 
 def test_attributes_that_xarray_adds_do_not_count():
-    one, other = xr.DataArray([1.0]), xr.DataArray([1.0])
-    assert other.attrs == other.encoding == {}
-    assert code_hash(one) == code_hash(other)
+    one, twin = xr.DataArray([1.0]), xr.DataArray([1.0])
+    assert twin.attrs == twin.encoding == {}
+    assert code_hash(one) == code_hash(twin)
 
 
 def test_a_device_counts_by_its_number():

@@ -187,5 +187,5 @@ def test_a_start_on_another_problem_says_what_is_drawn_anew():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         jaxtheory.simulate(THEORY, config, key, steps=2, start=first)
-        other = run_key(0, 1)
-        jaxtheory.simulate(THEORY, config, other, steps=2, start=first, problem=first.problem)
+        new_key = run_key(0, 1)
+        jaxtheory.simulate(THEORY, config, new_key, steps=2, start=first, problem=first.problem)

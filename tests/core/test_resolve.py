@@ -29,6 +29,9 @@ def test_a_file_without_its_suffix_is_found(tmp_path, monkeypatch):
             theory_of(name)
     with pytest.raises(InputError, match="the nearest of"):
         theory_of("m" * 5000)
+    (tmp_path / "own" / "__init__.py").touch()
+    with pytest.raises(InputError, match=r"did you mean own/__init__.py\? A package is known by"):
+        theory_of("own")
 
 
 def test_a_file_is_loaded_anew_but_for_a_config_of_its_loaded_module(monkeypatch):
@@ -81,6 +84,14 @@ def test_other_theories_have_no_file(own):
     assert file_of(random_walk.THEORY) is None
     assert file_of(theory._replace(loss=lambda params, batch, problem, config: 0.0)) is None
     assert file_of(theory._replace(name="other")) is None
+
+
+def test_a_file_that_imports_a_theory_of_the_catalog_is_not_its_home(tmp_path):
+    file = tmp_path / "figure_of_mine.py"
+    file.write_text("from jaxtheory.theories.random_walk import THEORY\n")
+    theory = theory_of(file)
+    assert theory is random_walk.THEORY and file_of(theory) is None
+    assert python_of(theory) == "jaxtheory.theories.get('random_walk')"
 
 
 def test_a_module_that_a_script_imports_has_its_file(tmp_path, monkeypatch):

@@ -86,16 +86,16 @@ OTHERS = {  # two functions that differ otherwise
 
 @pytest.mark.parametrize("pair", PAIRS)
 def test_names_of_local_variables_do_not_count(pair, tmp_path):
-    one, other = PAIRS[pair]
-    assert normal_text(one) == normal_text(other)
-    assert code_hash(loaded(tmp_path, one)) == code_hash(loaded(tmp_path, other))
+    one, twin = PAIRS[pair]
+    assert normal_text(one) == normal_text(twin)
+    assert code_hash(loaded(tmp_path, one)) == code_hash(loaded(tmp_path, twin))
 
 
 @pytest.mark.parametrize("pair", OTHERS)
 def test_other_names_count(pair, tmp_path):
-    one, other = OTHERS[pair]
-    assert normal_text(one) != normal_text(other)
-    assert code_hash(loaded(tmp_path, one)) != code_hash(loaded(tmp_path, other))
+    one, variant = OTHERS[pair]
+    assert normal_text(one) != normal_text(variant)
+    assert code_hash(loaded(tmp_path, one)) != code_hash(loaded(tmp_path, variant))
 
 
 def loaded(folder, text, name="f", **scope):
@@ -147,21 +147,23 @@ def test_names_count_if_a_helper_reads_them(tmp_path):
 
 
 def test_a_function_without_text_is_read_from_its_code():
-    def made(text):
+    def define(text):
         scope = {}
         exec(text, scope)
         return scope["f"]
 
-    for pair, (one, other) in PAIRS.items():  # Python 3.12 writes a comprehension into its function
+    for pair, (one, twin) in PAIRS.items():  # Python 3.12 writes a comprehension into its function
         if pair != "shadow" and not any(x in one for x in ("nonlocal", "def g", "import")):
-            assert code_hash(made(one)) == code_hash(made(other)), one
-    for one, other in OTHERS.values():
-        assert code_hash(made(one)) != code_hash(made(other)), one
+            assert code_hash(define(one)) == code_hash(define(twin)), one
+    for one, variant in OTHERS.values():
+        assert code_hash(define(one)) != code_hash(define(variant)), one
     begin, end = "def f(x):\n try:\n  x()\n", " except ValueError: pass\n"
-    assert code_hash(made(f"{begin}  x()\n{end}")) != code_hash(made(f"{begin}{end} else: x()\n"))
+    assert code_hash(define(f"{begin}  x()\n{end}")) != code_hash(
+        define(f"{begin}{end} else: x()\n")
+    )
 
 
 def test_super_counts_by_its_class(tmp_path):
     text = "class A:\n def f(self): return {0}\nclass B(A):\n def f(self): return super().f()"
-    one, same, other = (loaded(tmp_path, text.format(n), "B").f for n in (1, 1, 2))
-    assert code_hash(one) == code_hash(same) != code_hash(other)
+    one, same, variant = (loaded(tmp_path, text.format(n), "B").f for n in (1, 1, 2))
+    assert code_hash(one) == code_hash(same) != code_hash(variant)

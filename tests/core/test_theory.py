@@ -1,14 +1,17 @@
 """The record of a theory: its algorithms remember for which functions they were made."""
 
+import types
+
 from helpers.worked_example import THEORY
 
-from jaxtheory.core.theory import Algorithm, outputs
+from jaxtheory.core.theory import Algorithm, Check, check, checks_of, outputs
 
 
-def test_outputs_are_metrics_and_analyses_with_their_dimensions():
+def test_outputs_are_metrics_analyses_and_predictions_with_their_dimensions():
     assert outputs(THEORY) == {
         "metrics": ["loss", "rounded_loss", "weights(coordinate)"],
         "analyses": [],
+        "predictions": ["predicted_loss"],
     }
     theory = THEORY._replace(
         analyses=lambda params, problem, config: {"twice": 2 * params.weights},
@@ -38,3 +41,16 @@ def test_the_loss_of_the_gradient_is_kept_until_the_gradient_is_replaced():
     assert THEORY.derived is THEORY.loss
     assert THEORY._replace(loss=loss).derived is THEORY.loss
     assert THEORY._replace(loss=loss, gradient=lambda *args: None).derived is loss
+
+
+def test_checks_of_modules_are_those_made_by_the_decorator_and_those_listed():
+    @check("norm: Pythagoras", "Elements I.47", "equal", 1e-12)
+    def one(key, config):
+        return 5.0, 5.0
+
+    two = Check("norm: of zero", "derived", "bound", one.fn)
+    first, second = types.ModuleType("first"), types.ModuleType("second")
+    vars(first).update(one=one, other=3)
+    vars(second).update(CHECKS=(two,), one=lambda: None)
+    assert one == Check("norm: Pythagoras", "Elements I.47", "equal", one.fn, 1e-12)
+    assert checks_of(first, second) == (one, two)

@@ -8,7 +8,7 @@ from helpers.worked_example import compilations, training_loops
 
 import jaxtheory
 from jaxtheory import InputError, boundary, run_key, simulate
-from jaxtheory.engine.compute import program
+from jaxtheory.engine.compute import compiled
 
 CLOSER = jaxtheory.below("distance", 1.0)  # than at the start: eta h < 2
 
@@ -19,30 +19,30 @@ def curvature(key, seed, scale=1.0):
 
 
 def search(**options):
-    asked = {"along": "eta", "between": (0.01, 100.0), "when": CLOSER, "seeds": 3, "steps": 7}
-    return boundary(THEORY, Config(), dtype="float64", **asked | options)
+    defaults = {"along": "eta", "between": (0.01, 100.0), "when": CLOSER, "seeds": 3, "steps": 7}
+    return boundary(THEORY, Config(), dtype="float64", **defaults | options)
 
 
 @pytest.mark.parametrize("scale", ["log", "linear"])
 @pytest.mark.parametrize("tolerance", [0.3, 0.01, 1e-4])
 def test_the_largest_step_size_of_each_point_and_seed(scale, tolerance):
-    found = search(over={"s": [0.5, 2.0]}, scale=scale, tolerance=tolerance)
+    edges = search(over={"s": [0.5, 2.0]}, scale=scale, tolerance=tolerance)
     want = np.array([[2 / curvature(0, seed, s) for seed in range(3)] for s in (0.5, 2.0)])
-    assert found.low.dims == ("scale", "seed") and found.scale.values.tolist() == [0.5, 2.0]
-    assert ((found.low < want) & (want < found.high)).all()
-    width = found.high / found.low - 1 if scale == "log" else (found.high - found.low) / 99.99
-    assert (width <= tolerance).all() and (found.crossings == 1).all() and found["first"].all()
-    middle = np.sqrt(found.low * found.high) if scale == "log" else (found.low + found.high) / 2
-    np.testing.assert_allclose(found.boundary, middle)
+    assert edges.low.dims == ("scale", "seed") and edges.scale.values.tolist() == [0.5, 2.0]
+    assert ((edges.low < want) & (want < edges.high)).all()
+    width = edges.high / edges.low - 1 if scale == "log" else (edges.high - edges.low) / 99.99
+    assert (width <= tolerance).all() and (edges.crossings == 1).all() and edges["first"].all()
+    middle = np.sqrt(edges.low * edges.high) if scale == "log" else (edges.low + edges.high) / 2
+    np.testing.assert_allclose(edges.boundary, middle)
     assert (
-        found.holds.dims == ("scale", "seed", "eta")
-        and found.holds[..., 0].all()
-        and not found.holds[..., -1].any()
+        edges.holds.dims == ("scale", "seed", "eta")
+        and edges.holds[..., 0].all()
+        and not edges.holds[..., -1].any()
     )
 
 
 def test_one_program_serves_all_rounds_and_few_runs_do(monkeypatch):
-    program._compiled.clear()
+    compiled._compiled.clear()
     trained = []
     monkeypatch.setattr(
         "jaxtheory.engine.search.pick",
@@ -50,35 +50,35 @@ def test_one_program_serves_all_rounds_and_few_runs_do(monkeypatch):
             trained.append(inputs.limit.astype(bool).sum()) or pick(request, chunk, inputs, outcome)
         ),
     )
-    with compilations() as seen:
+    with compilations() as programs:
         search(over={"s": [0.5, 2.0]}, tolerance=1e-3)
-    assert training_loops(seen) == 1
+    assert training_loops(programs) == 1
     equal = 2 * 3 * np.log(1e4) / np.log1p(1e-3)  # runs of a grid of the same resolution
     assert sum(trained) <= equal / 10
 
 
 def test_along_a_field_of_the_data_law():
-    found = search(along="s", over={"eta": [0.1, 1.0]})
+    edges = search(along="s", over={"eta": [0.1, 1.0]})
     unit = np.array([curvature(0, seed) for seed in range(3)])
-    for eta, row in zip((0.1, 1.0), found.boundary.transpose("eta", "seed").values, strict=True):
+    for eta, row in zip((0.1, 1.0), edges.boundary.transpose("eta", "seed").values, strict=True):
         np.testing.assert_allclose(row, 2 / (eta * unit), rtol=0.01)
 
 
 def test_along_an_evaluation_field():
     inside = lambda data: data.inside.isel(step=-1) > 0.5
-    found = search(along="c", when=inside, over={"eta": [0.1, 0.2]}, steps=2)
+    edges = search(along="c", when=inside, over={"eta": [0.1, 0.2]}, steps=2)
     unit = np.array([curvature(0, seed) for seed in range(3)])
-    np.testing.assert_allclose(found.boundary, np.stack([unit, unit]), rtol=0.01)
-    assert not found["first"].any()
+    np.testing.assert_allclose(edges.boundary, np.stack([unit, unit]), rtol=0.01)
+    assert not edges["first"].any()
 
 
 def test_float32_and_seeds_of_ones_own():
-    found = boundary(
+    edges = boundary(
         THEORY, Config(), along="eta", between=(0.1, 10), when=CLOSER, seeds=[7, 3], steps=9, key=4
     )
     want = [2 / curvature(4, seed) for seed in (7, 3)]
-    np.testing.assert_allclose(found.boundary, want, rtol=0.01)
-    assert found.seed.values.tolist() == [7, 3]
+    np.testing.assert_allclose(edges.boundary, want, rtol=0.01)
+    assert edges.seed.values.tolist() == [7, 3]
 
 
 def test_no_boundary_and_several_are_told():
@@ -104,10 +104,10 @@ def test_no_boundary_and_several_are_told():
 def test_the_first_of_several_changes():
     value = "eta_value"
     inside = lambda data: (data[value] > 0.1) & (data[value] < 10.0)
-    found = search(when=inside, several="first")
-    assert (found.crossings == 2).all() and not found["first"].any() and found.note == ""
-    assert ((found.low <= 0.1) & (found.high > 0.1)).all()
-    assert (found.high / found.low <= 1.01).all()
+    edges = search(when=inside, several="first")
+    assert (edges.crossings == 2).all() and not edges["first"].any() and edges.note == ""
+    assert ((edges.low <= 0.1) & (edges.high > 0.1)).all()
+    assert (edges.high / edges.low <= 1.01).all()
     assert search(several="first").identical(search().assign_attrs(several="first"))
 
 
@@ -117,11 +117,11 @@ def law(problem, config):
 
 def test_a_law_is_evaluated_on_the_problem_of_each_run():
     for options in ({"over": {"s": [0.5, 2.0]}}, {}, {"over": {"steps": [7, 9]}}):
-        found = search(law=law, **options)
-        np.testing.assert_allclose(found.boundary, found.law.broadcast_like(found.boundary), 0.005)
-    assert found.law.dims == ("seed",)
-    both = search(law={"law": law, "half": lambda problem, config: 1 / problem.curvature})
-    np.testing.assert_allclose(both.half, both.law / 2)
+        edges = search(law=law, **options)
+        np.testing.assert_allclose(edges.boundary, edges.law.broadcast_like(edges.boundary), 0.005)
+    assert edges.law.dims == ("seed",)
+    laws = search(law={"law": law, "half": lambda problem, config: 1 / problem.curvature})
+    np.testing.assert_allclose(laws.half, laws.law / 2)
 
 
 def test_a_stored_result_is_returned_and_that_of_another_search_refused(tmp_path, monkeypatch):
@@ -129,34 +129,34 @@ def test_a_stored_result_is_returned_and_that_of_another_search_refused(tmp_path
     monkeypatch.setattr(jaxtheory.engine.search, "train_chunk", None)  # nothing is trained again
     assert search(law=law, store=tmp_path / "s").identical(first)
     assert jaxtheory.statistics.average(first.boundary).n == 3
-    for other in (
+    for change in (
         {"when": jaxtheory.below("distance", 0.9)},
         {"tolerance": 0.02},
         {"several": "first"},
         {"law": lambda problem, config: 3 / problem.curvature},
     ):
         with pytest.raises(InputError, match="holds other runs"):
-            search(**{"law": law, "store": tmp_path / "s"} | other)
+            search(**{"law": law, "store": tmp_path / "s"} | change)
 
 
 def test_far_from_zero_and_in_float32():
     """Numbers in (1000, 1001) are 6e-5 apart in float32, and the ends of a bracket are such."""
     inside = lambda data: data.eta_value + 0 * data.distance.isel(step=-1) < 1000.25
     for dtype in ("float32", "float64"):
-        found = boundary(
+        edges = boundary(
             THEORY, Config(), dtype=dtype, along="eta", scale="linear", steps=0, seeds=1,
             between=(1000, 1001), when=inside, tolerance=1e-6,
         )  # fmt: skip
-        assert found.low < 1000.25 <= found.high <= found.low + max(1e-6, 4e3 * np.finfo(dtype).eps)
-        for end in (found.low.values, found.high.values):
+        assert edges.low < 1000.25 <= edges.high <= edges.low + max(1e-6, 4e3 * np.finfo(dtype).eps)
+        for end in (edges.low.values, edges.high.values):
             assert end.dtype == float and end == end.astype(dtype)
 
 
 def test_diverged_runs():
     long = {"steps": 3000, "between": (0.1, 100), "tolerance": 0.05}
-    found = search(when=jaxtheory.diverged, **long)
+    edges = search(when=jaxtheory.diverged, **long)
     want = np.array([2 / curvature(0, seed) for seed in range(3)])
-    assert (np.abs(found.boundary / want - 1) < 0.3).all() and not found["first"].any()
+    assert (np.abs(edges.boundary / want - 1) < 0.3).all() and not edges["first"].any()
     with_nan = search(**long)  # a run that diverged is not below
     assert (np.abs(with_nan.boundary / want - 1) < 0.05).all()
 

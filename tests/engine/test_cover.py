@@ -33,7 +33,7 @@ def test_what_is_there_covers_a_part_of_a_larger_request(store):
     wanted = np.full((3, 4), -1)
     wanted[1:, 1:] = 0
     np.testing.assert_array_equal(owner, wanted)
-    assert [each.tolist() for each in pieces[0].places] == [[2, 1], [1, 2, 3]]
+    assert [indices.tolist() for indices in pieces[0].places] == [[2, 1], [1, 2, 3]]
 
 
 def test_the_rest_is_covered_by_as_few_rectangles_as_the_grid_allows(store):

@@ -90,11 +90,11 @@ def one_line(code, said, *words):
 @pytest.fixture(scope="module")
 def rows(request):
     """(what happens, data) by fault; written to the page with --reliability."""
-    found = {}
-    yield found
+    outcomes = {}
+    yield outcomes
     if request.config.getoption("--reliability"):
-        assert list(found) == faults(), "run all of the file, where a tmpfs can be mounted"
-        lines = (f"| {name} | {happens} | {got} |\n" for name, (happens, got) in found.items())
+        assert list(outcomes) == faults(), "run all of the file, where a tmpfs can be mounted"
+        lines = (f"| {name} | {happens} | {got} |\n" for name, (happens, got) in outcomes.items())
         where = in_words(machine("jax", "jaxlib", "xarray", "zarr", "numpy"))
         text = f"{HEAD}{''.join(lines)}\nMade by `make reliability`: {where}; {platform.system()}\n"
         PAGE.write_text(PAGE.read_text().partition(HEAD)[0] + text)
@@ -121,12 +121,12 @@ def faults():
 
 @pytest.fixture(scope="module")
 def forked(tmp_path_factory):
-    with forks(tmp_path_factory.mktemp("faults")) as found:
-        yield found
+    with forks(tmp_path_factory.mktemp("faults")) as server:
+        yield server
 
 
 @pytest.fixture(scope="module")
-def whole(forked):
+def reference(forked):
     """The dataset of an undisturbed sweep."""
     store = forked.folder / "whole"
     assert forked.run(command(store)) == (0, output(store))
@@ -155,7 +155,7 @@ def until(child: Child, *words, seconds=120):
 
 
 @pytest.mark.slow
-def test_killed(forked, whole, outcome):
+def test_killed(forked, reference, outcome):
     """`kill -9` at 20 random moments of a sweep, also while its dataset is assembled"""
     rng, stages = random.Random(20), Counter()
     at, child = [time.monotonic()], forked.start(command(forked.folder / "timed", SAYS))
@@ -181,19 +181,19 @@ def test_killed(forked, whole, outcome):
             parts = len(list((store / "parts").glob("[0-9a-f]*.part")))
             stages["in assembly" if "assembling" in said else f"with {parts} of 4 parts"] += 1
         assert forked.run(command(store)) == (0, output(store))
-        assert data(store).identical(whole) and not list(store.rglob(".tmp*"))
+        assert data(store).identical(reference) and not list(store.rglob(".tmp*"))
     assert stages["in assembly"] >= 4 and stages.total() == 20
     when = ", ".join(f"{n} {stage}" for stage, n in sorted(stages.items()))
     outcome(f"the same command completes the store; killed {when}")
 
 
-def test_two_and_four_processes(forked, whole, outcome):
+def test_two_and_four_processes(forked, reference, outcome):
     """Two and four processes that run the same sweep in one store at the same time"""
     for count in (2, 4):
         store = forked.folder / f"shared{count}"
         children = [forked.start(command(store)) for _ in range(count)]
         assert [child.wait() for child in children] == [(0, output(store))] * count
-        assert data(store).identical(whole) and not list(store.rglob(".tmp*"))
+        assert data(store).identical(reference) and not list(store.rglob(".tmp*"))
     outcome("all succeed; the first complete dataset stays")
 
 
@@ -226,7 +226,7 @@ def test_threads(forked, outcome):
 # the disk
 
 
-def test_a_limit_on_the_size_of_files(forked, whole, outcome):
+def test_a_limit_on_the_size_of_files(forked, reference, outcome):
     """A limit on the size of files, reached by the manifest, by a part and by the dataset"""
     store, like = forked.folder / "limited", forked.folder / "whole"
     manifest, part, largest = (
@@ -234,17 +234,17 @@ def test_a_limit_on_the_size_of_files(forked, whole, outcome):
         for files in ("parts/*.json", "parts/*.part", "data.zarr/**/*")
     )
     assert 1000 < manifest < manifest + 300 < part < part + 300 < largest
-    for size, kept in ((manifest - 300, 0), (manifest + 150, 0), (part + 150, 4)):
+    for size, count in ((manifest - 300, 0), (manifest + 150, 0), (part + 150, 4)):
         limit = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size}))"
         one_line(*forked.run(command(store, limit)), f"store {store}", "free space")
         assert not list(store.rglob(".tmp*")) and not (store / "data.zarr").exists()
         assert len(list(store.glob("parts/*.json"))) == (size > manifest)
-        assert len(list(store.glob("parts/*.part"))) == kept
-    assert forked.run(command(store)) == (0, output(store)) and data(store).identical(whole)
+        assert len(list(store.glob("parts/*.part"))) == count
+    assert forked.run(command(store)) == (0, output(store)) and data(store).identical(reference)
     outcome("one-line error; with more room, the same command completes the sweep", "equal then")
 
 
-def test_a_full_disk(forked, whole, outcome):
+def test_a_full_disk(forked, reference, outcome):
     """A full disk, reached by the manifest, by a part and by the dataset"""
     disk = forked.folder / "disk"
     disk.mkdir()
@@ -256,15 +256,15 @@ def test_a_full_disk(forked, whole, outcome):
     store = disk / "run"
     try:
         (disk / "room").write_bytes(bytes(4096))
-        for size, kept in (("4k", range(1)), ("48k", range(1, 5)), ("100k", range(4, 5))):
+        for size, counts in (("4k", range(1)), ("48k", range(1, 5)), ("100k", range(4, 5))):
             assert mount(f"remount,size={size}").returncode == 0
             one_line(*forked.run(command(store)), f"store {store}", "No space left on device")
             assert not list(store.rglob(".tmp*")) and not (store / "data.zarr").exists()
             assert (store / "manifest.json").exists() == (size != "4k")
-            assert len(list(store.glob("parts/*.part"))) in kept
+            assert len(list(store.glob("parts/*.part"))) in counts
         assert mount("remount,size=16m").returncode == 0
         assert forked.run(command(store)) == (0, output(store))
-        assert data(store).identical(whole)
+        assert data(store).identical(reference)
     finally:
         subprocess.run(["umount", disk], check=True)
     outcome("one-line error; with more room, the same command completes the sweep", "equal then")
@@ -279,7 +279,7 @@ if os.geteuid() == 0:  # whom no permission stops
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="capabilities are Linux's")
-def test_a_read_only_directory(forked, whole, outcome):
+def test_a_read_only_directory(forked, reference, outcome):
     """No permission to write: beside a new store, in an unfinished and in a finished store"""
     place = forked.folder / "read-only"
     done, half = place / "done", place / "half"
@@ -287,16 +287,16 @@ def test_a_read_only_directory(forked, whole, outcome):
     shutil.copytree(done, half)
     lose_dataset(half)
     flip(next((half / "parts").iterdir()), 99)
-    written = ("parts", "states", "data", "data.zarr")
-    inside = [store / name for store in (half, done) for name in written]
+    names = ("parts", "states", "data", "data.zarr")
+    inside = [store / name for store in (half, done) for name in names]
     for folder in (place, half, done, *filter(Path.exists, inside)):
         folder.chmod(0o500)
     for store in (place / "new", half):
         one_line(*forked.run(command(store, WITHOUT_PRIVILEGES)), f"store {store}", "denied")
     assert forked.run(command(done, WITHOUT_PRIVILEGES)) == (0, output(done))
-    for folder in (place, half, *(half / name for name in written[:-1])):
+    for folder in (place, half, *(half / name for name in names[:-1])):
         folder.chmod(0o700)
-    assert forked.run(command(half)) == (0, output(half)) and data(half).identical(whole)
+    assert forked.run(command(half)) == (0, output(half)) and data(half).identical(reference)
     outcome("one-line error; the finished store is read", "equal once it can be written")
 
 
@@ -313,7 +313,7 @@ def test_no_hard_links(tmp_path, outcome, monkeypatch):
     outcome("one-line error", "none")
 
 
-def test_the_clock_goes_backwards(forked, whole, outcome):
+def test_the_clock_goes_backwards(forked, reference, outcome):
     """A clock that goes back a minute at each reading, and parts written an hour in the future"""
     store = forked.folder / "clock"
     backwards = """
@@ -325,12 +325,12 @@ def test_the_clock_goes_backwards(forked, whole, outcome):
     time.time_ns = lambda: int(earlier() * 1e9)
     """
     assert forked.run(command(store, backwards)) == (0, output(store))
-    assert data(store).identical(whole)
+    assert data(store).identical(reference)
     for file in store.glob("parts/*"):
         os.utime(file, times=(time.time() + 3600,) * 2)
-    written = (store / "data.zarr").stat().st_ino
+    inode = (store / "data.zarr").stat().st_ino
     assert forked.run(command(store)) == (0, output(store))
-    assert data(store).identical(whole) and (store / "data.zarr").stat().st_ino == written
+    assert data(store).identical(reference) and (store / "data.zarr").stat().st_ino == inode
     outcome("no effect; the dataset is not written again")
 
 
@@ -436,11 +436,11 @@ def paused(go, patience=(600.0, 600.0)):
 
 def asks(**more):
     """The words of the command that asks for ASKED with some changes."""
-    asked = ASKED | more
-    eta = ",".join(map(str, asked["vary"]["eta"]))
+    options = ASKED | more
+    eta = ",".join(map(str, options["vary"]["eta"]))
     return (
-        f"--set d=3 --vary eta={eta} --seeds {asked['seeds']} --steps {asked['steps']} --record 1 "
-        "--dtype float64 --buckets exact"
+        f"--set d=3 --vary eta={eta} --seeds {options['seeds']} --steps {options['steps']} "
+        "--record 1 --dtype float64 --buckets exact"
     )
 
 
@@ -459,38 +459,38 @@ DIRECTIONS = (
 
 
 @pytest.mark.slow
-def test_two_processes_that_ask_for_more(forked, whole, outcome):
+def test_two_processes_that_ask_for_more(forked, reference, outcome):
     """Two processes that ask one store for more at the same time: for more seeds and more steps,
     for 40 and 30 steps, for different values and seeds
     """
-    for i, (one, other) in enumerate(DIRECTIONS):
+    for i, (one, two) in enumerate(DIRECTIONS):
         store, serial = (forked.folder / f"{name}{i}" for name in ("more", "serial"))
         for folder in (store, serial):
             shutil.copytree(forked.folder / "whole", folder)
         go = forked.folder / f"go{i}"
         first = forked.start(command(store, paused(go), asks(**one)))
         until(first, "computing")
-        second = forked.start(command(store, words=asks(**other)))
+        second = forked.start(command(store, words=asks(**two)))
         time.sleep(0.2)
         go.touch()
         assert (first.wait()[0], second.wait()[0]) == (0, 0)
-        for more in (one, other):
+        for more in (one, two):
             assert forked.run(command(serial, words=asks(**more)))[0] == 0
-        for more in (one, other, {}):
+        for more in (one, two, {}):
             assert stored(store, **more).identical(stored(serial, **more))
         assert not list(store.rglob(".tmp*"))
     outcome("both succeed", "equal to the same calls one after the other")
 
 
 @pytest.mark.slow
-def test_read_while_it_is_extended(forked, whole, outcome):
+def test_read_while_it_is_extended(forked, reference, outcome):
     """A finished store that is read while another process computes more seeds and is killed"""
     store, go = forked.folder / "read", forked.folder / "go-read"
     shutil.copytree(forked.folder / "whole", store)
     first = forked.start(command(store, paused(go), asks(seeds=6)))
     until(first, "computing")
     for _ in range(2):
-        assert open_store(store).identical(whole) and data(store).identical(whole)
+        assert open_store(store).identical(reference) and data(store).identical(reference)
         assert forked.run(command(store)) == (0, output(store))
         if first.pid:
             os.kill(first.pid, 9)
@@ -498,14 +498,14 @@ def test_read_while_it_is_extended(forked, whole, outcome):
             first = first._replace(pid=0)
     lazy = open_store(store)
     assert forked.run(command(store, words=asks(seeds=6)))[0] == 0
-    assert lazy.identical(whole) and stored(store).identical(whole)
+    assert lazy.identical(reference) and stored(store).identical(reference)
     more = stored(store, seeds=6)
-    assert data(store).identical(more) and more.isel(seed=slice(4)).equals(whole)
+    assert data(store).identical(more) and more.isel(seed=slice(4)).equals(reference)
     outcome("the reader has the finished dataset at once; the same command completes the other")
 
 
 @pytest.mark.slow
-def test_a_frozen_process(forked, whole, outcome):
+def test_a_frozen_process(forked, reference, outcome):
     """A process that is frozen while it computes chunks, and wakes up later"""
     store, go = forked.folder / "frozen", forked.folder / "go-frozen"
     first = forked.start(command(store, paused(go)))
@@ -513,18 +513,18 @@ def test_a_frozen_process(forked, whole, outcome):
     os.kill(first.pid, signal.SIGSTOP)
     impatient = "from jaxtheory.engine import fill\nfill._PATIENCE = 0.5, 0.5"
     assert forked.run(command(store, impatient)) == (0, output(store))
-    assert data(store).identical(whole)
+    assert data(store).identical(reference)
     inodes = {file: file.stat().st_ino for file in parts(store)}
     go.touch()
     os.kill(first.pid, signal.SIGCONT)
     code, said = first.wait()
-    assert code == 0 and said.endswith(output(store)) and data(store).identical(whole)
+    assert code == 0 and said.endswith(output(store)) and data(store).identical(reference)
     assert inodes == {file: file.stat().st_ino for file in parts(store)}
     outcome("its chunks are computed by another process; when it wakes up, it uses their parts")
 
 
 @pytest.mark.slow
-def test_locks_that_stop_nobody(forked, whole, outcome):
+def test_locks_that_stop_nobody(forked, reference, outcome):
     """Two processes where every lock succeeds and folder listings lack the parts, as may be on a
     network file system
     """
@@ -544,7 +544,7 @@ def test_locks_that_stop_nobody(forked, whole, outcome):
     inodes = {file: file.stat().st_ino for file in parts(store)}
     go.touch()
     code, said = first.wait()
-    assert code == 0 and said.endswith(output(store)) and data(store).identical(whole)
+    assert code == 0 and said.endswith(output(store)) and data(store).identical(reference)
     assert inodes == {file: file.stat().st_ino for file in parts(store)}
     outcome("chunks are computed twice; the first part of each stays")
 
@@ -553,9 +553,9 @@ def test_locks_that_stop_nobody(forked, whole, outcome):
 def test_metrics_that_are_recorded_early_only(tmp_path, outcome):
     """More steps, twice, in a store whose metrics are recorded early only"""
     for name, record in {"one": {"loss": [0, 5], "weights": 10}, "all": [0, 10]}.items():
-        asked = {**ASKED, "record": record}
+        options = {**ASKED, "record": record}
         for steps in (10, 20, 40):
-            more = asked | {"steps": steps}
+            more = options | {"steps": steps}
             data = sweep(THEORY, Config(dimension=3), store=tmp_path / name, **more)
         assert data.identical(sweep(THEORY, Config(dimension=3), **more))
         assert list(data.loss.dropna("step").step) == [0, 5 if name == "one" else 10]
@@ -565,11 +565,11 @@ def test_metrics_that_are_recorded_early_only(tmp_path, outcome):
 @pytest.mark.slow
 def test_a_store_copied_into_another(tmp_path, outcome):
     """The parts of another store copied into a store: of other seeds, and of another key"""
-    run, seeds, other = tmp_path / "run", tmp_path / "seeds", tmp_path / "other"
+    run, seeds, foreign = tmp_path / "run", tmp_path / "seeds", tmp_path / "other"
     first = sweep(THEORY, Config(dimension=3), store=run, **ASKED).load()
     second = sweep(THEORY, Config(dimension=3), store=seeds, **ASKED | {"seeds": [2, 9]}).load()
-    sweep(THEORY, Config(dimension=3), store=other, key=1, **ASKED)
-    for source in (other, seeds):
+    sweep(THEORY, Config(dimension=3), store=foreign, key=1, **ASKED)
+    for source in (foreign, seeds):
         shutil.copytree(source / "parts", run / "parts", dirs_exist_ok=True)
     assert stored(run).identical(first)
     union = stored(run, seeds=[0, 1, 2, 3, 9])
@@ -580,7 +580,7 @@ def test_a_store_copied_into_another(tmp_path, outcome):
 
 
 @pytest.mark.slow
-def test_another_processor(forked, whole, outcome):
+def test_another_processor(forked, reference, outcome):
     """An unfinished store that is continued on another processor or with other XLA_FLAGS"""
     common = os.environ["XLA_FLAGS"]
     for name, flag in (("target", "max_isa=SSE4_2"), ("xla_flags", "enable_fast_math=true")):
@@ -596,7 +596,7 @@ def test_another_processor(forked, whole, outcome):
             words = f"{WORDS} --accept-versions"
             assert elsewhere.run(command(accepted, words=words))[0] == 0
         assert name in data(accepted).attrs["accepted_versions"]
-        assert forked.run(command(store)) == (0, output(store)) and data(store).identical(whole)
+        assert forked.run(command(store)) == (0, output(store)) and data(store).identical(reference)
     outcome(
         "one-line error; `--accept-versions` computes, and the dataset names both",
         "equal on the first processor",
@@ -665,9 +665,9 @@ def test_foreign_results(tmp_path, outcome):
         k: sweep(THEORY, Config(dimension=3), store=tmp_path / f"{k}", key=k, **SMALL)
         for k in (0, 1)
     }
-    run, other = tmp_path / "0", tmp_path / "1"
+    run, foreign = tmp_path / "0", tmp_path / "1"
     faults = (
-        lambda: shutil.copy(parts(other)[0], parts(run)[0]),
+        lambda: shutil.copy(parts(foreign)[0], parts(run)[0]),
         lambda: shutil.copy(parts(run)[1], parts(run)[0]),
         lambda: shutil.copy(
             parts(run)[0], run / "parts" / f"{parts(run)[0].stem} (conflicted copy).part"
@@ -675,7 +675,7 @@ def test_foreign_results(tmp_path, outcome):
         lambda: shutil.copy(
             parts(run)[0], run / "parts" / f"{parts(run)[0].stem}.sync-conflict-1.part"
         ),
-        lambda: shutil.copytree(dataset_folder(other), run / "data" / name),
+        lambda: shutil.copytree(dataset_folder(foreign), run / "data" / name),
     )
     name = dataset_folder(run).name
     for fault in faults:
@@ -704,7 +704,7 @@ os.getpid, socket.gethostname = lambda: 7, lambda: "node"
 """
 
 
-def test_two_machines_of_one_name(forked, whole, outcome):
+def test_two_machines_of_one_name(forked, reference, outcome):
     """Two machines or containers of the same name and process number, one killed in assembly"""
     store = forked.folder / "hosts"
     wait = """
@@ -718,18 +718,18 @@ def test_two_machines_of_one_name(forked, whole, outcome):
     """
     first = forked.start(command(store, HOSTS + textwrap.dedent(wait)))
     until(first, "written")
-    (written,) = (folder for folder in store.glob("data/.tmp-*/*/data.zarr"))
-    held = sorted(written.rglob("*"))
+    (target,) = (folder for folder in store.glob("data/.tmp-*/*/data.zarr"))
+    contents = sorted(target.rglob("*"))
     assert forked.run(command(store, HOSTS)) == (0, output(store))
-    assert data(store).identical(whole) and sorted(written.rglob("*")) == held
+    assert data(store).identical(reference) and sorted(target.rglob("*")) == contents
     os.kill(first.pid, 9)
     first.wait()
     assert forked.run(command(store, HOSTS)) == (0, output(store))
-    assert data(store).identical(whole) and not list(store.rglob(".tmp*"))
+    assert data(store).identical(reference) and not list(store.rglob(".tmp*"))
     outcome("files of running processes are kept; leftovers of killed ones are removed")
 
 
-def test_files_that_are_not_files(forked, whole, outcome):
+def test_files_that_are_not_files(forked, reference, outcome):
     """A pipe or an endless device in place of the manifest, of data.sum, of a part or a chunk"""
     store = forked.folder / "pipes"
     shutil.copytree(forked.folder / "whole", store)
@@ -746,11 +746,11 @@ def test_files_that_are_not_files(forked, whole, outcome):
             if place == "manifest.json":
                 one_line(code, said, "Not a regular file")
             else:
-                assert (code, said) == (0, output(store)) and data(store).identical(whole)
+                assert (code, said) == (0, output(store)) and data(store).identical(reference)
     outcome("written again; for the manifest, a one-line error; nothing waits")
 
 
-def test_exports_onto_a_full_disk(forked, whole, outcome):
+def test_exports_onto_a_full_disk(forked, reference, outcome):
     """A limit on the size of files, reached by `export` as csv, netcdf and parquet"""
     store = forked.folder / "exported"
     shutil.copytree(forked.folder / "whole", store)
@@ -789,14 +789,14 @@ def test_a_damaged_compilation_cache(forked, outcome):
     outcome("JAX warns and compiles again, until `jaxtheory doctor --repair` removes the entries")
 
 
-def test_a_compilation_cache_that_cannot_be_written(forked, whole, outcome):
+def test_a_compilation_cache_that_cannot_be_written(forked, reference, outcome):
     """A compilation cache that cannot be written"""
     cache, store = forked.folder / "no-cache", forked.folder / "without-cache"
     cache.mkdir(mode=0o500)
     use = WITHOUT_PRIVILEGES + SET.format(name="jax_compilation_cache_dir", value=str(cache))
     code, said = forked.run(command(store, use))
-    first, _, rest = said.partition("\n")
-    assert code == 0 and rest == output(store) and data(store).identical(whole)
+    first, _, tail = said.partition("\n")
+    assert code == 0 and tail == output(store) and data(store).identical(reference)
     assert f"compilation cache {cache}: it cannot be written to" in first
     outcome("one warning of one line; new programs are compiled each time")
 
@@ -804,12 +804,12 @@ def test_a_compilation_cache_that_cannot_be_written(forked, whole, outcome):
 # switches of JAX
 
 
-def test_debug_nans(forked, whole, outcome):
+def test_debug_nans(forked, reference, outcome):
     """`jax_debug_nans`, without and with a run that diverges"""
     store, on = forked.folder / "nans", SET.format(name="jax_debug_nans", value=True)
     assert forked.run(command(store, on)) == (0, output(store))
-    assert data(store).identical(whole)
-    diverging = WORDS.replace("eta=.1", "eta=1e200")
+    assert data(store).identical(reference)
+    diverging = WORDS.replace("eta=.1", "eta=1e30")
     one_line(*forked.run(command(forked.folder / "nan", on, diverging)), "jax_debug_nans is on")
     outcome("a run that diverges is a one-line error, as the switch asks")
 

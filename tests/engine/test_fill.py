@@ -43,15 +43,15 @@ def assert_equal(one: xr.Dataset, other: xr.Dataset) -> None:
 @pytest.fixture
 def computed(monkeypatch):
     """A list of the chunks that are computed: first and last step, and number of seeds."""
-    made, original = [], task.run_chunk
+    chunks, original = [], task.run_chunk
 
     def counted(request, chunk, tell, resumed, keep):
         begun = 0 if resumed is None else resumed.step
-        made.append((begun, request.points.steps, len(request.seeds)))
+        chunks.append((begun, request.points.steps, len(request.seeds)))
         return original(request, chunk, tell, resumed, keep)
 
     monkeypatch.setattr(task, "run_chunk", counted)
-    return made
+    return chunks
 
 
 @pytest.mark.parametrize("more", MORE, ids=lambda more: next(iter(more)))
@@ -59,12 +59,12 @@ def test_it_equals_the_sweep_of_all_and_computes_only_what_is_missing(tmp_path, 
     jaxtheory.sweep(THEORY, Config(), **SMALL, store=tmp_path / "a")
     computed.clear()
     grown = jaxtheory.sweep(THEORY, Config(), **SMALL | more, store=tmp_path / "a")
-    made = list(computed)
+    chunks = list(computed)
     assert_equal(grown, jaxtheory.sweep(THEORY, Config(), **SMALL | more))
     if "steps" in more:
-        assert {entry[:2] for entry in made} == {(20, 40)}
+        assert {entry[:2] for entry in chunks} == {(20, 40)}
     if "seeds" in more:
-        assert {entry[2] for entry in made} == {2}
+        assert {entry[2] for entry in chunks} == {2}
     computed.clear()
     again = jaxtheory.sweep(THEORY, Config(), **SMALL | more, store=tmp_path / "a")
     assert not computed
@@ -73,43 +73,43 @@ def test_it_equals_the_sweep_of_all_and_computes_only_what_is_missing(tmp_path, 
 
 
 def test_it_grows_again_and_again(tmp_path):
-    asked = dict(SMALL)
-    jaxtheory.sweep(THEORY, Config(), **asked, store=tmp_path / "a")
+    options = dict(SMALL)
+    jaxtheory.sweep(THEORY, Config(), **options, store=tmp_path / "a")
     for more in (*MORE, {"steps": 60}, {"seeds": [0, 1, 2, 3, 4, 9]}, {"steps": 65}):
-        asked |= more
-        grown = jaxtheory.sweep(THEORY, Config(), **asked, store=tmp_path / "a")
-        assert_equal(grown, jaxtheory.sweep(THEORY, Config(), **asked))
+        options |= more
+        grown = jaxtheory.sweep(THEORY, Config(), **options, store=tmp_path / "a")
+        assert_equal(grown, jaxtheory.sweep(THEORY, Config(), **options))
     again = rerun(tmp_path / "a", THEORY, eta=0.3, seed=9)
     assert again.differs == []
     lose_dataset(tmp_path / "a")
-    rebuilt = jaxtheory.sweep(THEORY, Config(), **asked, store=tmp_path / "a")
+    rebuilt = jaxtheory.sweep(THEORY, Config(), **options, store=tmp_path / "a")
     assert_equal(rebuilt, grown)
 
 
 def test_a_run_is_repeated_with_the_outputs_of_the_dataset(tmp_path):
     for saved in (True, [0, 20]):
-        asked = SMALL | {"save_params": saved, "record": [0, 20]}
-        jaxtheory.sweep(THEORY, Config(), **asked, store=tmp_path / "a")
+        options = SMALL | {"save_params": saved, "record": [0, 20]}
+        jaxtheory.sweep(THEORY, Config(), **options, store=tmp_path / "a")
     assert rerun(tmp_path / "a", THEORY, eta=0.1, seed=0).differs == []
 
 
 def test_a_run_that_was_padded_further_is_repeated(tmp_path):
-    asked = {"vary": {"K": [4, 5]}, "steps": 4, "buckets": "pad", "save_params": True}
+    options = {"vary": {"K": [4, 5]}, "steps": 4, "buckets": "pad", "save_params": True}
     config = random_walk.Config(length=13)
-    jaxtheory.sweep(random_walk, config, **asked, store=tmp_path / "a")
+    jaxtheory.sweep(random_walk, config, **options, store=tmp_path / "a")
     for seeds in ([0, 1], [0]):  # K = 4 alone, of which the seed 0 is there
-        asked |= {"vary": {"K": [4]}, "seeds": seeds}
-        jaxtheory.sweep(random_walk, config, **asked, store=tmp_path / "a")
+        options |= {"vary": {"K": [4]}, "seeds": seeds}
+        jaxtheory.sweep(random_walk, config, **options, store=tmp_path / "a")
     assert rerun(tmp_path / "a", K=4, seed=0).differs == []
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_steps_of_an_optimizer_with_momentum_bit_for_bit(tmp_path, dtype):
-    asked = {"seeds": 2, "record": 4, "dtype": dtype, "algorithm": "adam", "save_params": True}
+    options = {"seeds": 2, "record": 4, "dtype": dtype, "algorithm": "adam", "save_params": True}
     config = low_rank.Config()
-    jaxtheory.sweep(low_rank, config, steps=8, **asked, store=tmp_path / "a")
-    grown = jaxtheory.sweep(low_rank, config, steps=14, **asked, store=tmp_path / "a")
-    assert_equal(grown, jaxtheory.sweep(low_rank, config, steps=14, **asked))
+    jaxtheory.sweep(low_rank, config, steps=8, **options, store=tmp_path / "a")
+    grown = jaxtheory.sweep(low_rank, config, steps=14, **options, store=tmp_path / "a")
+    assert_equal(grown, jaxtheory.sweep(low_rank, config, steps=14, **options))
 
 
 def double(params, problem, config):
@@ -119,44 +119,65 @@ def double(params, problem, config):
 
 @pytest.mark.parametrize("saved", [True, [10, 20]])
 def test_another_observable_is_evaluated_on_the_weights(tmp_path, monkeypatch, saved):
-    asked = {"vary": {"eta": [0.1, 1e200]}, "seeds": 3, "steps": 20, "save_params": saved}
+    options = {"vary": {"eta": [0.1, 1e200]}, "seeds": 3, "steps": 20, "save_params": saved}
     record = {"distance": 5, "inside": [20]}
-    jaxtheory.sweep(THEORY, Config(), **asked, record=record, store=tmp_path / "a")
+    jaxtheory.sweep(THEORY, Config(), **options, record=record, store=tmp_path / "a")
     more = {"observe": {"double": double}, "record": {**record, "double": [20]}}
-    whole = jaxtheory.sweep(THEORY, Config(), **asked, **more)
+    reference = jaxtheory.sweep(THEORY, Config(), **options, **more)
     monkeypatch.setattr("jaxtheory.engine.execution.task.run_chunk", None)  # nothing is trained
-    grown = jaxtheory.sweep(THEORY, Config(), **asked, **more, store=tmp_path / "a")
-    assert_equal(grown, whole)
+    grown = jaxtheory.sweep(THEORY, Config(), **options, **more, store=tmp_path / "a")
+    assert_equal(grown, reference)
+
+
+@pytest.mark.parametrize("saved", [True, 2])
+def test_an_observable_of_runs_that_end_before_others(tmp_path, monkeypatch, saved):
+    """It is NaN at the records of others beyond their end."""
+    options = {"vary": {"eta": [0.1, 1e200], "steps": [2, 7]}, "seeds": 2, "save_params": saved}
+    record = {"distance": 2}
+    jaxtheory.sweep(THEORY, Config(), steps=7, **options, record=record, store=tmp_path / "a")
+    more = {
+        "observe": {"double": double},
+        "record": {**record, "double": [7] if saved is True else 2},
+    }
+    reference = jaxtheory.sweep(THEORY, Config(), steps=7, **options, **more)
+    monkeypatch.setattr("jaxtheory.engine.execution.task.run_chunk", None)  # nothing is trained
+    grown = jaxtheory.sweep(THEORY, Config(), steps=7, **options, **more, store=tmp_path / "a")
+    assert_equal(grown, reference)
 
 
 def test_an_observable_of_padded_runs(tmp_path):
     config = random_walk.Config(length=13)
-    asked = {"vary": {"K": [4, 5], "p": [0.5, 0.7]}, "seeds": 2, "steps": 4, "save_params": [2, 4]}
-    asked |= {"buckets": "pad", "dtype": "float64"}
+    options = {
+        "vary": {"K": [4, 5], "p": [0.5, 0.7]},
+        "seeds": 2,
+        "steps": 4,
+        "save_params": [2, 4],
+    }
+    options |= {"buckets": "pad", "dtype": "float64"}
     record = {"loss": 2}
     more = {"observe": {"norms": jaxtheory.observables.norms}, "record": record | {"norms": [2, 4]}}
-    jaxtheory.sweep(random_walk, config, **asked, record=record, store=tmp_path / "a")
-    grown = jaxtheory.sweep(random_walk, config, **asked, **more, store=tmp_path / "a")
-    whole = jaxtheory.sweep(random_walk, config, **asked, **more)
-    for name in whole.data_vars:
-        np.testing.assert_allclose(grown[name], whole[name], rtol=1e-12, atol=1e-12)
+    jaxtheory.sweep(random_walk, config, **options, record=record, store=tmp_path / "a")
+    grown = jaxtheory.sweep(random_walk, config, **options, **more, store=tmp_path / "a")
+    reference = jaxtheory.sweep(random_walk, config, **options, **more)
+    for name in reference.data_vars:
+        np.testing.assert_allclose(grown[name], reference[name], rtol=1e-12, atol=1e-12)
 
 
 def test_runs_that_stopped_or_diverged(tmp_path):
-    asked = {"vary": {"eta": [0.1, 1e200]}, "seeds": 2, "stop": lambda m: m["distance"] < 0.9}
-    jaxtheory.sweep(THEORY, Config(), steps=5, **asked, store=tmp_path / "a")
-    grown = jaxtheory.sweep(THEORY, Config(), steps=9, **asked, store=tmp_path / "a")
+    options = {"vary": {"eta": [0.1, 1e200]}, "seeds": 2, "stop": lambda m: m["distance"] < 0.9}
+    jaxtheory.sweep(THEORY, Config(), steps=5, **options, store=tmp_path / "a")
+    grown = jaxtheory.sweep(THEORY, Config(), steps=9, **options, store=tmp_path / "a")
     assert (grown.stopped_at[0] > 0).all() and (grown.diverged_at[1] > 0).all()
-    assert_equal(grown, jaxtheory.sweep(THEORY, Config(), steps=9, **asked))
+    assert_equal(grown, jaxtheory.sweep(THEORY, Config(), steps=9, **options))
 
 
 def test_records_that_were_not_kept_are_trained_again(tmp_path, computed):
     jaxtheory.sweep(THEORY, Config(), seeds=2, steps=6, record=6, store=tmp_path / "a")
     computed.clear()
-    asked = {"seeds": 2, "steps": 9, "record": 3}
-    grown = jaxtheory.sweep(THEORY, Config(), **asked, store=tmp_path / "a")
+    options = {"seeds": 2, "steps": 9, "record": 3}
+    grown = jaxtheory.sweep(THEORY, Config(), **options, store=tmp_path / "a")
     assert {entry[0] for entry in computed} == {0}
-    assert_equal(grown, jaxtheory.sweep(THEORY, Config(), **asked))
+    assert_equal(grown, jaxtheory.sweep(THEORY, Config(), **options))
 
 
 @pytest.mark.parametrize("damage", ["states", "parts"])
@@ -201,10 +222,10 @@ def test_a_part_of_what_is_stored_is_returned_without_computing_or_writing(
 
 def test_reading_a_part_removes_what_a_killed_process_left(tmp_path):
     jaxtheory.sweep(THEORY, Config(), **SMALL, store=tmp_path / "a")
-    left = tmp_path / "a" / "data" / ".tmp-0123456789abcdef"
-    left.mkdir()
+    orphan = tmp_path / "a" / "data" / ".tmp-0123456789abcdef"
+    orphan.mkdir()
     jaxtheory.sweep(THEORY, Config(), **SMALL | {"seeds": 1}, store=tmp_path / "a")
-    assert not left.exists()
+    assert not orphan.exists()
 
 
 def test_a_dataset_is_read_where_folders_cannot_be_looked_at(tmp_path, monkeypatch):
@@ -215,15 +236,15 @@ def test_a_dataset_is_read_where_folders_cannot_be_looked_at(tmp_path, monkeypat
 
 def test_a_part_has_the_shapes_of_its_own_sizes(tmp_path, computed):
     """Although it was padded to those of the others, and has further outputs."""
-    asked = {"vary": {"K": [4, 6]}, "seeds": 2, "steps": 4, "buckets": "pad", "record": 2}
+    options = {"vary": {"K": [4, 6]}, "seeds": 2, "steps": 4, "buckets": "pad", "record": 2}
     config = random_walk.Config(length=13)
     norm = {"observe": {"n": jaxtheory.observables.norm}, "save_params": True}
-    jaxtheory.sweep(random_walk, config, **asked, **norm, store=tmp_path / "a")
+    jaxtheory.sweep(random_walk, config, **options, **norm, store=tmp_path / "a")
     computed.clear()
     less = {"vary": {"K": [4]}, "record": {"loss": 2, "value_spread": [4, 0, 2]}}
-    part = jaxtheory.sweep(random_walk, config, **asked | less, store=tmp_path / "a")
+    part = jaxtheory.sweep(random_walk, config, **options | less, store=tmp_path / "a")
     assert not computed
-    fresh = jaxtheory.sweep(random_walk, config, **asked | less)
+    fresh = jaxtheory.sweep(random_walk, config, **options | less)
     assert dict(part.sizes) == dict(fresh.sizes) and {*part.data_vars} == {*fresh.data_vars}
     for name in fresh.data_vars:
         assert part[name].dtype == fresh[name].dtype
@@ -250,9 +271,9 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_what_was_recorded_early_only_stays(tmp_path, name):
     for steps in (10, 20, 40):
-        asked = {"seeds": 2, "steps": steps, **CASES[name]}
-        grown = jaxtheory.sweep(THEORY, Config(), **asked, store=tmp_path / "a")
-    assert_equal(grown, jaxtheory.sweep(THEORY, Config(), **asked))
+        options = {"seeds": 2, "steps": steps, **CASES[name]}
+        grown = jaxtheory.sweep(THEORY, Config(), **options, store=tmp_path / "a")
+    assert_equal(grown, jaxtheory.sweep(THEORY, Config(), **options))
 
 
 STAGES = ["Store.add", "Store.begin", "Store.write", "datasets.begin", "datasets.finish"]
@@ -291,38 +312,40 @@ def test_two_calls_at_a_time_are_both_right(tmp_path, name):
     """The second begins while the first computes."""
     first, second = RACES[name]
     jaxtheory.sweep(THEORY, Config(), **SMALL, store=tmp_path / "a")
-    found = {}
+    state = {}
 
-    def other():
-        found["data"] = jaxtheory.sweep(THEORY, Config(), **SMALL | second, store=tmp_path / "a")
+    def extend():
+        state["data"] = jaxtheory.sweep(THEORY, Config(), **SMALL | second, store=tmp_path / "a")
 
     def start(_progress):
-        if "thread" not in found:
-            found["thread"] = threading.Thread(target=other)
-            found["thread"].start()
+        if "thread" not in state:
+            state["thread"] = threading.Thread(target=extend)
+            state["thread"].start()
             time.sleep(0.5)
 
     data = jaxtheory.sweep(THEORY, Config(), **SMALL | first, store=tmp_path / "a", progress=start)
-    found["thread"].join()
-    for got, asked in ((data, first), (found["data"], second)):
-        assert_equal(got, jaxtheory.sweep(THEORY, Config(), **SMALL | asked))
-        assert_equal(got, jaxtheory.sweep(THEORY, Config(), **SMALL | asked, store=tmp_path / "a"))
+    state["thread"].join()
+    for got, options in ((data, first), (state["data"], second)):
+        assert_equal(got, jaxtheory.sweep(THEORY, Config(), **SMALL | options))
+        assert_equal(
+            got, jaxtheory.sweep(THEORY, Config(), **SMALL | options, store=tmp_path / "a")
+        )
 
 
 def test_a_finished_dataset_is_read_while_another_is_computed(tmp_path):
     small = jaxtheory.sweep(THEORY, Config(), **SMALL, store=tmp_path / "a").load()
-    seen = []
+    datasets = []
 
     def read(_progress):
-        seen.append(jaxtheory.sweep(THEORY, Config(), **SMALL, store=tmp_path / "a"))
+        datasets.append(jaxtheory.sweep(THEORY, Config(), **SMALL, store=tmp_path / "a"))
 
     jaxtheory.sweep(THEORY, Config(), **SMALL | {"seeds": 9}, store=tmp_path / "a", progress=read)
-    assert seen and all(data.identical(small) for data in seen)
+    assert datasets and all(data.identical(small) for data in datasets)
 
 
 def test_a_chunk_that_somebody_else_holds(tmp_path, monkeypatch):
     """It is waited for in one line, left out with wait=False, and computed if nobody does."""
-    whole = jaxtheory.sweep(THEORY, Config(), **SMALL, store=tmp_path / "a").load()
+    reference = jaxtheory.sweep(THEORY, Config(), **SMALL, store=tmp_path / "a").load()
     lose_dataset(tmp_path / "a")
     store = Store(tmp_path / "a")
     (rectangle,) = store.rectangles()
@@ -330,15 +353,15 @@ def test_a_chunk_that_somebody_else_holds(tmp_path, monkeypatch):
     with store.claim(rectangle, rectangle.chunks[0]) as mine:
         assert mine
         part = jaxtheory.sweep(THEORY, Config(), **SMALL, store=tmp_path / "a", wait=False)
-        there = part.diverged_at.notnull()
-        assert bool(there.any()) and not bool(there.all())
-        np.testing.assert_array_equal(part.distance, whole.distance.where(there))
+        mask = part.diverged_at.notnull()
+        assert bool(mask.any()) and not bool(mask.all())
+        np.testing.assert_array_equal(part.distance, reference.distance.where(mask))
         assert not list((tmp_path / "a" / "data").glob("*/"))
         monkeypatch.setattr(fill, "_PATIENCE", (0.5, 0.5))
         monkeypatch.setattr(fill, "_NOTICE", 0.2)
         with pytest.warns(UserWarning, match="waiting for 1 chunk that other processes compute"):
             data = jaxtheory.sweep(THEORY, Config(), **SMALL, store=tmp_path / "a")
-        assert_equal(data, whole)
+        assert_equal(data, reference)
 
 
 def test_without_waiting_when_nothing_is_finished(tmp_path):
@@ -419,9 +442,9 @@ def test_a_store_without_write_access_is_read(tmp_path):
     for folder in (tmp_path, *tmp_path.parents):
         with contextlib.suppress(OSError):
             folder.chmod(0o755)
-    asked = SMALL | {"dtype": "float64"}
+    options = SMALL | {"dtype": "float64"}
     for seeds in (3, 5):
-        jaxtheory.sweep(THEORY, Config(), **asked | {"seeds": seeds}, store=tmp_path / "a")
+        jaxtheory.sweep(THEORY, Config(), **options | {"seeds": seeds}, store=tmp_path / "a")
     lose_dataset(tmp_path / "a")
     before = {file: file.stat().st_mtime_ns for file in (tmp_path / "a").rglob("*")}
     root = Path(__file__).parents[2]
@@ -433,7 +456,7 @@ def test_a_store_without_write_access_is_read(tmp_path):
         env={**os.environ, "PYTHONPATH": str(root)},
     )
     sums = [
-        float(jaxtheory.sweep(THEORY, Config(), **asked | {"seeds": seeds}).distance.sum())
+        float(jaxtheory.sweep(THEORY, Config(), **options | {"seeds": seeds}).distance.sum())
         for seeds in (3, 5, [4, 0])
     ]
     printed = [float(line.split()[1]) for line in done.stdout.splitlines()]

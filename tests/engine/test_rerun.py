@@ -65,6 +65,16 @@ def test_a_number_that_differs_in_its_last_bit_is_found(tmp_path, monkeypatch):
     assert rerun(tmp_path / "a", THEORY, eta=0.2).differs == ["distance"]
 
 
+@pytest.mark.parametrize("record", [2, {"distance": [0, 7], "inside": [2]}])
+@pytest.mark.parametrize("saved", [False, True, [0, 7]])
+def test_records_beyond_the_end_of_the_run(tmp_path, record, saved):
+    for steps in ([4, 7], [4, 7, 2]):  # the runs of two steps are a rectangle of their own
+        options = {"vary": {"steps": steps}, "record": record, "save_params": saved}
+        jaxtheory.sweep(THEORY, Config(), seeds=2, steps=7, **options, store=tmp_path / "a")
+    again = rerun(tmp_path / "a", THEORY, steps=2, seed=1)
+    assert again.differs == [] and "distance" in again.same
+
+
 @pytest.mark.parametrize(
     ("asked", "said"),
     [

@@ -26,18 +26,18 @@ LONG = {"steps": 23, "record": 5}
 )
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_equal_bit_for_bit(theory, algorithm, dtype):
-    asked = {"algorithm": algorithm, "dtype": dtype}
-    whole = jaxtheory.simulate(theory, theory.Config(), KEY, **LONG, **asked)
-    first = jaxtheory.simulate(theory, theory.Config(), KEY, steps=10, record=5, **asked)
-    again = jaxtheory.simulate(theory, theory.Config(), KEY, **LONG, **asked, resume=first)
-    assert all(map(equal_trees, whole, again))
+    options = {"algorithm": algorithm, "dtype": dtype}
+    full_run = jaxtheory.simulate(theory, theory.Config(), KEY, **LONG, **options)
+    first = jaxtheory.simulate(theory, theory.Config(), KEY, steps=10, record=5, **options)
+    again = jaxtheory.simulate(theory, theory.Config(), KEY, **LONG, **options, resume=first)
+    assert all(map(equal_trees, full_run, again))
 
 
 def test_it_goes_on_from_the_end_of_a_run_that_is_no_record_of_the_longer_one():
-    whole = jaxtheory.simulate(THEORY, Config(), KEY, **LONG)
+    full_run = jaxtheory.simulate(THEORY, Config(), KEY, **LONG)
     first = jaxtheory.simulate(THEORY, Config(), KEY, **SHORT)
     again = jaxtheory.simulate(THEORY, Config(), KEY, **LONG, resume=first)
-    assert all(map(equal_trees, whole, again))
+    assert all(map(equal_trees, full_run, again))
 
 
 def test_without_record_the_records_of_the_run_are_kept():
@@ -73,9 +73,9 @@ def test_a_run_that_stopped_or_diverged_stays_so():
 )
 def test_another_run_is_refused(changed, said):
     first = jaxtheory.simulate(THEORY, Config(), KEY, **SHORT)
-    asked = {"config": Config(), "key": KEY, **LONG, "resume": first} | changed
+    options = {"config": Config(), "key": KEY, **LONG, "resume": first} | changed
     with pytest.raises(jaxtheory.InputError) as error:
-        jaxtheory.simulate(THEORY, **asked)
+        jaxtheory.simulate(THEORY, **options)
     assert said in str(error.value)
 
 

@@ -71,26 +71,26 @@ def results(process):
 
 
 @pytest.fixture(scope="module")
-def whole():
+def reference():
     return jaxtheory.sweep(THEORY, Config(), **ASKED, dtype="float64")
 
 
 @pytest.mark.slow
-def test_processes_divide_the_chunks_and_each_has_the_whole_dataset(tmp_path, whole):
+def test_processes_divide_the_chunks_and_each_has_the_whole_dataset(tmp_path, reference):
     processes = [begin(tmp_path / "a") for _ in range(3)]
     for process in processes:
         go(process)
-    found = [results(process) for process in processes]
-    every = [chunk for chunks, _, _ in found for chunk in chunks]
-    assert len(every) == len({*every}) == len(parts(tmp_path / "a")) >= 6  # nothing twice
-    assert sum(bool(chunks) for chunks, _, _ in found) >= 2
-    for _, runs, total in found:
-        assert runs == whole.diverged_at.size
-        np.testing.assert_allclose(total, float(whole.distance.sum()), rtol=1e-12)
+    reports = [results(process) for process in processes]
+    all_chunks = [chunk for chunks, _, _ in reports for chunk in chunks]
+    assert len(all_chunks) == len({*all_chunks}) == len(parts(tmp_path / "a")) >= 6  # nothing twice
+    assert sum(bool(chunks) for chunks, _, _ in reports) >= 2
+    for _, runs, total in reports:
+        assert runs == reference.diverged_at.size
+        np.testing.assert_allclose(total, float(reference.distance.sum()), rtol=1e-12)
 
 
 @pytest.mark.slow
-def test_what_a_killed_process_held_is_computed_by_another(tmp_path, whole):
+def test_what_a_killed_process_held_is_computed_by_another(tmp_path, reference):
     first, second = begin(tmp_path / "a", pause=5), begin(tmp_path / "a", pause=0)
     go(first)
     while not (tmp_path / "a" / ".claims").exists():
@@ -101,13 +101,13 @@ def test_what_a_killed_process_held_is_computed_by_another(tmp_path, whole):
     first.kill()
     first.wait()
     chunks, runs, total = results(second)
-    assert len(chunks) == len(parts(tmp_path / "a")) and runs == whole.diverged_at.size
-    np.testing.assert_allclose(total, float(whole.distance.sum()), rtol=1e-12)
-    assert jaxtheory.open_store(tmp_path / "a").distance.equals(whole.distance)
+    assert len(chunks) == len(parts(tmp_path / "a")) and runs == reference.diverged_at.size
+    np.testing.assert_allclose(total, float(reference.distance.sum()), rtol=1e-12)
+    assert jaxtheory.open_store(tmp_path / "a").distance.equals(reference.distance)
 
 
 @pytest.mark.slow
-def test_what_a_frozen_process_holds_is_computed_by_another(tmp_path, whole):
+def test_what_a_frozen_process_holds_is_computed_by_another(tmp_path, reference):
     """And when it wakes, it finds the parts that are published."""
     first, second = begin(tmp_path / "a", pause=1), begin(tmp_path / "a", pause=0, patience=1.0)
     go(first)
@@ -119,49 +119,49 @@ def test_what_a_frozen_process_holds_is_computed_by_another(tmp_path, whole):
     _, runs, total = results(second)
     before = {part: part.stat().st_ino for part in parts(tmp_path / "a")}
     first.send_signal(signal.SIGCONT)
-    assert results(first)[1:] == (runs, total) == (whole.diverged_at.size, total)
+    assert results(first)[1:] == (runs, total) == (reference.diverged_at.size, total)
     assert {part: part.stat().st_ino for part in parts(tmp_path / "a")} == before
 
 
 @pytest.mark.slow
-def test_without_waiting_it_ends_with_what_is_done(tmp_path, whole):
+def test_without_waiting_it_ends_with_what_is_done(tmp_path, reference):
     first, second = begin(tmp_path / "a", pause=3), begin(tmp_path / "a", pause=0, wait="no")
     go(first)
     while not (tmp_path / "a" / ".claims").exists():
         time.sleep(0.1)
     go(second)
     chunks, runs, _ = results(second)
-    assert chunks and 0 < runs < whole.diverged_at.size
-    assert results(first)[1] == whole.diverged_at.size
+    assert chunks and 0 < runs < reference.diverged_at.size
+    assert results(first)[1] == reference.diverged_at.size
 
 
-def test_parts_are_found_by_opening_and_not_by_listing(tmp_path, whole, monkeypatch):
+def test_parts_are_found_by_opening_and_not_by_listing(tmp_path, reference, monkeypatch):
     """A listing of a network file system may be old: here it shows rectangles only."""
-    asked = ASKED | {"dtype": "float64"}
-    jaxtheory.sweep(THEORY, Config(), **asked, store=tmp_path / "a")
+    options = ASKED | {"dtype": "float64"}
+    jaxtheory.sweep(THEORY, Config(), **options, store=tmp_path / "a")
     lose_dataset(tmp_path / "a")
     listed = Path.iterdir
     monkeypatch.setattr(
         Path, "iterdir", lambda path: (f for f in listed(path) if f.suffix != ".part")
     )
     monkeypatch.setattr("jaxtheory.engine.execution.task.run_chunk", None)  # nothing is trained
-    data = jaxtheory.sweep(THEORY, Config(), **asked, store=tmp_path / "a")
-    assert data.distance.equals(whole.distance)
+    data = jaxtheory.sweep(THEORY, Config(), **options, store=tmp_path / "a")
+    assert data.distance.equals(reference.distance)
 
 
-def test_locks_that_say_nothing_cost_time_only(tmp_path, whole, monkeypatch):
+def test_locks_that_say_nothing_cost_time_only(tmp_path, reference, monkeypatch):
     """They succeed for everybody, as those of some network file systems do."""
     monkeypatch.setattr("jaxtheory.system.locks._lock_byte", lambda *_: True)
     monkeypatch.setattr("jaxtheory.system.locks.flock", lambda *_, **__: None)
-    asked, inner = ASKED | {"dtype": "float64"}, []
+    options, inner = ASKED | {"dtype": "float64"}, []
 
     def meanwhile(_progress):
         if not inner:
             inner.append(None)
-            inner[0] = jaxtheory.sweep(THEORY, Config(), **asked, store=tmp_path / "a")
+            inner[0] = jaxtheory.sweep(THEORY, Config(), **options, store=tmp_path / "a")
 
-    data = jaxtheory.sweep(THEORY, Config(), **asked, store=tmp_path / "a", progress=meanwhile)
-    assert data.distance.equals(whole.distance) and inner[0].distance.equals(whole.distance)
+    data = jaxtheory.sweep(THEORY, Config(), **options, store=tmp_path / "a", progress=meanwhile)
+    assert data.distance.equals(reference.distance) and inner[0].distance.equals(reference.distance)
 
 
 def test_a_claim_is_held_by_one_and_survives_that_others_close_the_file(tmp_path):
@@ -170,8 +170,8 @@ def test_a_claim_is_held_by_one_and_survives_that_others_close_the_file(tmp_path
     store = Store(tmp_path / "a")
     (rectangle,) = store.rectangles()
     with store.claim(rectangle, "one") as first:
-        with store.claim(rectangle, "one") as second, store.claim(rectangle, "two") as other:
-            assert first and other and not second
+        with store.claim(rectangle, "one") as second, store.claim(rectangle, "two") as neighbor:
+            assert first and neighbor and not second
         (tmp_path / "a" / ".claims").read_bytes()
         with store.claim(rectangle, "one") as third:
             assert not third

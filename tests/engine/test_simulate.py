@@ -85,9 +85,9 @@ def keyed_theory():
 
 def test_typed_keys_in_a_state_and_a_problem_are_carried():
     theory, config = keyed_theory(), Config(dimension=3, batch_size=2)
-    asked = {"steps": 4, "record": 2}
-    run = simulate(theory, config, KEY, **asked)
-    data = jaxtheory.sweep(theory, config, seeds=2, **asked)
+    options = {"steps": 4, "record": 2}
+    run = simulate(theory, config, KEY, **options)
+    data = jaxtheory.sweep(theory, config, seeds=2, **options)
     np.testing.assert_allclose(run.metrics["loss"], data.loss.isel(seed=0), rtol=1e-6)
     assert float(data.loss[0, -1]) != float(data.loss[1, -1])
     assert all(
@@ -95,14 +95,14 @@ def test_typed_keys_in_a_state_and_a_problem_are_carried():
         for x in (run.state.keys, run.problem.key)
     )
     longer = simulate(theory, config, KEY, steps=8, record=2, resume=run)
-    whole = simulate(theory, config, KEY, steps=8, record=2)
-    np.testing.assert_array_equal(longer.metrics["loss"], whole.metrics["loss"])
-    again = simulate(theory, config, KEY, problem=run.problem, **asked)
+    full_run = simulate(theory, config, KEY, steps=8, record=2)
+    np.testing.assert_array_equal(longer.metrics["loss"], full_run.metrics["loss"])
+    again = simulate(theory, config, KEY, problem=run.problem, **options)
     np.testing.assert_array_equal(again.metrics["loss"], run.metrics["loss"])
-    later = jaxtheory.sweep(theory, config, seeds=1, start=run, **asked)
-    alone = simulate(theory, config, KEY, start=run, **asked)
-    np.testing.assert_allclose(later.loss.isel(seed=0), alone.metrics["loss"], rtol=1e-6)
-    assert alone.metrics["loss"][0] == pytest.approx(run.metrics["loss"][-1], rel=1e-6)
-    other = simulate(theory, config, run_key(0, 1), **asked)
+    later = jaxtheory.sweep(theory, config, seeds=1, start=run, **options)
+    single = simulate(theory, config, KEY, start=run, **options)
+    np.testing.assert_allclose(later.loss.isel(seed=0), single.metrics["loss"], rtol=1e-6)
+    assert single.metrics["loss"][0] == pytest.approx(run.metrics["loss"][-1], rel=1e-6)
+    variant = simulate(theory, config, run_key(0, 1), **options)
     with pytest.raises(InputError, match="resume: the run was made with another key"):
-        simulate(theory, config, KEY, steps=8, record=2, resume=other)
+        simulate(theory, config, KEY, steps=8, record=2, resume=variant)

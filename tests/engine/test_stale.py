@@ -216,8 +216,8 @@ def rebind(of, lam):
 
 
 def swept(of, **more):
-    asked = {"vary": {"algorithm": ["gd", "optax"]}, "steps": 2, "record": [2]}
-    return jaxtheory.sweep(of.THEORY, of.Config(), observe={"seen": of.observed}, **asked, **more)
+    options = {"vary": {"algorithm": ["gd", "optax"]}, "steps": 2, "record": [2]}
+    return jaxtheory.sweep(of.THEORY, of.Config(), observe={"seen": of.observed}, **options, **more)
 
 
 def dataset(arrays):
@@ -235,8 +235,8 @@ def simulated(of):
 
 def bounded(of):
     when = lambda data: data.w.isel(step=0) < 0.9
-    asked = {"along": "rate", "between": (0.01, 0.9), "seeds": 1, "steps": 2, "law": of.law}
-    return jaxtheory.boundary(of.THEORY, of.Config(), when=when, tolerance=0.5, **asked)
+    options = {"along": "rate", "between": (0.01, 0.9), "seeds": 1, "steps": 2, "law": of.law}
+    return jaxtheory.boundary(of.THEORY, of.Config(), when=when, tolerance=0.5, **options)
 
 
 def drawn(of):
@@ -265,10 +265,10 @@ def called(of):
 
 def require_new(first, then, way):
     """Call `first`, bind LAM anew, and compare `then` with a module that has the new value."""
-    of = module(way)
-    old = first(of)
-    rebind(of, 2.0)
-    got, want = then(of), then(module(way, 2.0))
+    script = module(way)
+    old = first(script)
+    rebind(script, 2.0)
+    got, want = then(script), then(module(way, 2.0))
     for name, right in want.variables.items():
         xr.testing.assert_identical(got[name].variable, right)
         constant = name in ("rate", "step") or (name, then) == ("batch", simulated)
@@ -288,13 +288,15 @@ def test_a_run_after_calls_and_no_sweep(way):
 
 
 def test_a_gradient_after_its_loss_was_bound_anew():
-    of = module("jit")
-    params = of.Params(*3 * [jnp.ones(())])
-    compare = lambda: jaxtheory.compare_gradients(of.loss, of.gradient, params, None, None, None)
+    script = module("jit")
+    params = script.Params(*3 * [jnp.ones(())])
+    compare = lambda: jaxtheory.compare_gradients(
+        script.loss, script.gradient, params, None, None, None
+    )
     assert compare().agrees
-    of.scaled = lambda x: x  # in both; then in the gradient alone
+    script.scaled = lambda x: x  # in both; then in the gradient alone
     assert compare().agrees
-    of.gradient = lambda params, *_: params._replace(w=3 * params.w)
+    script.gradient = lambda params, *_: params._replace(w=3 * params.w)
     assert not compare().agrees
 
 
@@ -305,15 +307,15 @@ def verified(of):
 
 @pytest.mark.parametrize("way", ["loop"])
 def test_checks(way):
-    of = module(way)
-    assert all(verified(of).values())
-    rebind(of, 2.0)
-    rows = verified(of)
+    script = module(way)
+    assert all(verified(script).values())
+    rebind(script, 2.0)
+    rows = verified(script)
     assert not rows.pop("scale: one half") and all(rows.values())
-    of.gradient = lambda params, *_: params  # which the step calls; the slot has the old one
-    assert not verified(of)["scale: one half"]
-    rebind(of, 0.5)
-    assert all(verified(of).values())
+    script.gradient = lambda params, *_: params  # which the step calls; the slot has the old one
+    assert not verified(script)["scale: one half"]
+    rebind(script, 0.5)
+    assert all(verified(script).values())
 
 
 READING = """
@@ -324,26 +326,28 @@ reading = THEORY._replace(problem=lambda key, config: Problem(jnp.asarray(inner(
 
 
 def test_fields_that_a_problem_reads_now_are_no_longer_shared():
-    of = module("jit")
-    exec(READING, vars(of))
-    asked = {"vary": {"rate": [1.0, 2.0]}, "steps": 0}
-    targets = lambda: jaxtheory.sweep(of.reading, of.Config(), **asked).target.values.ravel()
+    script = module("jit")
+    exec(READING, vars(script))
+    options = {"vary": {"rate": [1.0, 2.0]}, "steps": 0}
+    targets = lambda: jaxtheory.sweep(
+        script.reading, script.Config(), **options
+    ).target.values.ravel()
     assert targets().tolist() == [1, 1]
-    exec("extra = lambda rate: rate", vars(of))
+    exec("extra = lambda rate: rate", vars(script))
     assert targets().tolist() == [2, 3]
 
 
 def test_the_value_of_before_needs_no_new_program():
     from helpers.worked_example import compilations
 
-    of = module("scan")
-    swept(of)
-    rebind(of, 2.0)
-    swept(of)
-    rebind(of, 0.5)
-    with compilations() as seen:
-        swept(of)
-    assert not seen
+    script = module("scan")
+    swept(script)
+    rebind(script, 2.0)
+    swept(script)
+    rebind(script, 0.5)
+    with compilations() as programs:
+        swept(script)
+    assert not programs
 
 
 @pytest.mark.slow
@@ -363,10 +367,10 @@ def test_checks_of_every_place(way):
 @pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 def test_a_store_refuses_the_old_value(way, tmp_path):
-    of = module(way)
-    swept(of, store=tmp_path / "one")
-    rebind(of, 2.0)
+    script = module(way)
+    swept(script, store=tmp_path / "one")
+    rebind(script, 2.0)
     with pytest.raises(InputError, match=r"another request|has changed since"):
-        swept(of, store=tmp_path / "one")
-    got, want = swept(of, store=tmp_path / "two"), swept(module(way, 2.0))
+        swept(script, store=tmp_path / "one")
+    got, want = swept(script, store=tmp_path / "two"), swept(module(way, 2.0))
     xr.testing.assert_equal(got, want)

@@ -23,8 +23,8 @@ def test_parameters_are_those_of_the_run_alone():
         key = jaxtheory.run_key(3, seed)
         want = jaxtheory.simulate(random_walk, own, key, 6, dtype="float64").params
         assert jax.tree.structure(got) == jax.tree.structure(want)
-        for one, other in zip(jax.tree.leaves(got), jax.tree.leaves(want), strict=True):
-            np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
+        for one, two in zip(jax.tree.leaves(got), jax.tree.leaves(want), strict=True):
+            np.testing.assert_allclose(one, two, rtol=1e-9, atol=1e-9)
 
 
 def test_parameters_fit_the_loss_and_a_start():
@@ -47,8 +47,8 @@ def test_a_problem_is_drawn_again_bit_for_bit(theory):
     data = jaxtheory.sweep(theory, theory.Config(), seeds=[5], steps=1, key=9)
     again = jaxtheory.problem(data)
     run = jaxtheory.simulate(theory, theory.Config(), jaxtheory.run_key(9, 5), 1)
-    for one, other in zip(jax.tree.leaves(again), jax.tree.leaves(run.problem), strict=True):
-        np.testing.assert_array_equal(one, other)
+    for one, two in zip(jax.tree.leaves(again), jax.tree.leaves(run.problem), strict=True):
+        np.testing.assert_array_equal(one, two)
 
 
 def test_zipped_axes_and_algorithms_are_chosen_by_any_of_their_names():
@@ -97,12 +97,12 @@ def test_a_dataset_without_weights_or_with_other_problems():
     with pytest.raises(jaxtheory.InputError, match="theory is low_rank, but"):
         jaxtheory.params(data, low_rank)
     fixed = THEORY.problem(jax.random.key(1), Config())
-    given = jaxtheory.sweep(THEORY, Config(), steps=2, problem=fixed)
+    custom = jaxtheory.sweep(THEORY, Config(), steps=2, problem=fixed)
     with pytest.raises(jaxtheory.InputError, match="it was fixed by problem="):
-        jaxtheory.problem(given, THEORY)
-    alone = jaxtheory.sweep(THEORY, Config(), steps=2, key=jaxtheory.run_key(0, 3))
+        jaxtheory.problem(custom, THEORY)
+    single = jaxtheory.sweep(THEORY, Config(), steps=2, key=jaxtheory.run_key(0, 3))
     with pytest.raises(jaxtheory.InputError, match="the key of one run"):
-        jaxtheory.problem(alone, THEORY)
+        jaxtheory.problem(single, THEORY)
 
 
 OWN = "from jaxtheory.cli.template import THEORY\nTHEORY = THEORY._replace(name='own')\n"
@@ -112,14 +112,14 @@ def test_a_dataset_names_the_file_of_its_theory(tmp_path):
     file = tmp_path / "own.py"
     file.write_text(OWN)
     theory = jaxtheory.theories.load(file).THEORY
-    asked = {"seeds": 2, "steps": 2, "save_params": True, "store": tmp_path / "store"}
-    data = jaxtheory.sweep(theory, theory.Config(), **asked)
+    options = {"seeds": 2, "steps": 2, "save_params": True, "store": tmp_path / "store"}
+    data = jaxtheory.sweep(theory, theory.Config(), **options)
     stored = xr.open_zarr(tmp_path / "store" / "data.zarr")
-    for each in (data, stored):
-        record = json.loads(each.attrs["theory_file"])
+    for dataset in (data, stored):
+        record = json.loads(dataset.attrs["theory_file"])
         assert record["file"] == str(file) and len(record["sha256"]) == 64
-        assert jaxtheory.params(each, seed=1).weights.shape == (10,)
-        assert jaxtheory.problem(each, seed=1).mean.shape == (10,)
+        assert jaxtheory.params(dataset, seed=1).weights.shape == (10,)
+        assert jaxtheory.problem(dataset, seed=1).mean.shape == (10,)
     file.write_text(OWN + "\n")
     with pytest.raises(jaxtheory.InputError, match=r"own\.py, which has changed since .* theory="):
         jaxtheory.params(stored, seed=1)

@@ -76,18 +76,23 @@ def test_the_signature_shows_what_is_asked():
 
 def test_the_keywords_of_a_sweep_are_written_once_more_where_it_is_planned_and_read():
     """Three written-out lists, one meaning: order, defaults and types agree."""
-    of = {verb: inspect.signature(verb).parameters for verb in (sweep, plan, read)}
-    both = [name for name in of[sweep] if name in of[plan]]
-    assert set(of[sweep]) - set(both) == {"execute", "progress", "accept_versions", "wait"}
-    assert set(of[plan]) - set(both) == {"compile"}
-    assert [name for name in of[plan] if name in both] == both
-    assert both[:-1] == [*of[read]] and both[-1] == "store"
-    for name in both:
-        for verb in (plan, *([read] if name in of[read] else [])):
-            assert of[verb][name].default == of[sweep][name].default, name
-            assert of[verb][name].kind == of[sweep][name].kind, name
+    signatures = {verb: inspect.signature(verb).parameters for verb in (sweep, plan, read)}
+    common_names = [name for name in signatures[sweep] if name in signatures[plan]]
+    assert set(signatures[sweep]) - set(common_names) == {
+        "execute",
+        "progress",
+        "accept_versions",
+        "wait",
+    }
+    assert set(signatures[plan]) - set(common_names) == {"compile"}
+    assert [name for name in signatures[plan] if name in common_names] == common_names
+    assert common_names[:-1] == [*signatures[read]] and common_names[-1] == "store"
+    for name in common_names:
+        for verb in (plan, *([read] if name in signatures[read] else [])):
+            assert signatures[verb][name].default == signatures[sweep][name].default, name
+            assert signatures[verb][name].kind == signatures[sweep][name].kind, name
             if name != "theory":  # what `read` is given is anything
-                assert of[verb][name].annotation == of[sweep][name].annotation, name
+                assert signatures[verb][name].annotation == signatures[sweep][name].annotation, name
 
 
 SEARCHED = {"along": "eta", "between": (0.01, 1.0), "when": jaxtheory.diverged}

@@ -82,7 +82,7 @@ def until(condition: Any, seconds: float = 60) -> Any:
     """Wait until a condition is true, and return its value; it must become so."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
-        if found := condition():
-            return found
+        if value := condition():
+            return value
         time.sleep(0.05)
     raise AssertionError("it did not happen")

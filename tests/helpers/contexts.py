@@ -25,8 +25,8 @@ def renew() -> None:
 
 
 def _context() -> Any:
-    kept = vars(_of_thread)
-    if kept.get("programs", PROGRAMS) == PROGRAMS:
-        kept.update(programs=0, context=_make())
-    kept["programs"] += 1
-    return kept["context"]
+    state = vars(_of_thread)
+    if state.get("programs", PROGRAMS) == PROGRAMS:
+        state.update(programs=0, context=_make())
+    state["programs"] += 1
+    return state["context"]

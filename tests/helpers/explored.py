@@ -19,7 +19,7 @@ HOSTILE = (
 )
 
 
-def made(seeds: int = 6, steps: int = 21, side: int = 6) -> xr.Dataset:
+def explorer_dataset(seeds: int = 6, steps: int = 21, side: int = 6) -> xr.Dataset:
     """A sweep over two axes, one of them zipped, with divergence, theory, matrices and weights."""
     draw, step = np.random.default_rng(0), np.arange(steps) * 5
     axes, shape = ("learning_rate", "l1", "seed"), (4, 3, seeds)

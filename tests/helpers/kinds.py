@@ -137,7 +137,7 @@ class Module(metaclass=Meta):
     rate: float = 0.5
 
 
-def given(thing, **attributes):
+def annotate(thing, **attributes):
     """The object with further attributes."""
     for name, value in attributes.items():
         setattr(thing, name, value)
@@ -192,7 +192,7 @@ def attributed(n):
 
 
 def module(n):
-    return given(types.ModuleType("mine"), RATE=n)
+    return annotate(types.ModuleType("mine"), RATE=n)
 
 
 def frame(n):
@@ -217,7 +217,7 @@ def generic(n):
 
 
 def renamed(name):
-    return lambda n: given(Plain(), **{name: n})
+    return lambda n: annotate(Plain(), **{name: n})
 
 
 class Plain(nnx.Module):
@@ -449,7 +449,7 @@ KINDS = {  # from a number, an object with that content
     "Series": lambda n: pd.Series([1.0, n], name="a"),
     "Series, index": lambda n: pd.Series([1.0, 2.0], index=[0, n]),
     "Series, name": lambda n: pd.Series([1.0], name=n),
-    "Series, own": lambda n: given(Mine([1.0]), rate=n),
+    "Series, own": lambda n: annotate(Mine([1.0]), rate=n),
     "Series, text": lambda n: pd.Series(["a", str(n)]),
     "Series, nullable": lambda n: pd.Series([1, None, n], dtype="Int64"),
     "DataFrame": frame,
@@ -503,14 +503,14 @@ KINDS = {  # from a number, an object with that content
     "deque": lambda n: collections.deque([1, n]),
     "deque, length": lambda n: collections.deque([1], maxlen=n),
     "deque, own": lambda n: Deque([n]),
-    "deque, attribute": lambda n: given(Deque([1]), rate=n),
+    "deque, attribute": lambda n: annotate(Deque([1]), rate=n),
     "Counter": lambda n: collections.Counter({"a": n}),
     "OrderedDict": lambda n: collections.OrderedDict(a=n),
     "defaultdict": lambda n: collections.defaultdict(lambda: n, a=1),
     "ChainMap": lambda n: collections.ChainMap({"a": n}),
     "UserDict": lambda n: collections.UserDict(a=n),
     "UserList": lambda n: collections.UserList([n]),
-    "dict, own": lambda n: given(Frozen(a=1), rate=n),
+    "dict, own": lambda n: annotate(Frozen(a=1), rate=n),
     "dict, own items": lambda n: Frozen(a=n),
     "itemgetter": lambda n: operator.itemgetter(n),
     "attrgetter": lambda n: operator.attrgetter(f"x{n}"),
@@ -529,20 +529,20 @@ KINDS = {  # from a number, an object with that content
     "Path": lambda n: pathlib.Path(f"a/{n}"),
     "partial": lambda n: functools.partial(jnp.add, n),
     "partial, own": lambda n: Partial(jnp.add, n),
-    "partial, attribute": lambda n: given(Partial(jnp.add, 1), rate=n),
+    "partial, attribute": lambda n: annotate(Partial(jnp.add, 1), rate=n),
     "partialmethod": lambda n: functools.partialmethod(jnp.add, n),
     "tree Partial": lambda n: jax.tree_util.Partial(jnp.add, n),
     "weakref": lambda n: weakref.ref(KEPT.setdefault(n, Silent(n))),
     "namedtuple": lambda n: Named(n),
-    "namedtuple, own": lambda n: given(Annotated(1), scale=n),
+    "namedtuple, own": lambda n: annotate(Annotated(1), scale=n),
     "namedtuple class": lambda n: collections.namedtuple("Pair", "a", defaults=(n,)),
-    "list, own": lambda n: given(Items([1]), rate=n),
+    "list, own": lambda n: annotate(Items([1]), rate=n),
     "list, own items": lambda n: Items([n]),
-    "float, own": lambda n: given(Number(1), rate=n),
+    "float, own": lambda n: annotate(Number(1), rate=n),
     "float, own value": lambda n: Number(n),
-    "str, own": lambda n: given(Text("a"), rate=n),
+    "str, own": lambda n: annotate(Text("a"), rate=n),
     "str, own value": lambda n: Text(n),
-    "array, own": lambda n: given(np.ones(2).view(Array), rate=n),
+    "array, own": lambda n: annotate(np.ones(2).view(Array), rate=n),
     "array, own values": lambda n: np.full(2, n).view(Array),
     "matrix": lambda n: np.asmatrix(np.full((2, 2), n)),
     "masked, values": lambda n: np.ma.array([1, n], mask=[True, False]),
@@ -649,7 +649,7 @@ KINDS = {  # from a number, an object with that content
     "nnx, scope": renamed("scope"),
     "nnx, parent": renamed("parent"),
     "nnx, state": renamed("_state"),
-    "Series, own private": lambda n: given(Mine([1.0]), _range=n),
+    "Series, own private": lambda n: annotate(Mine([1.0]), _range=n),
     "frozenset": lambda n: (frozenset({n}), frozenset({n})),
     "uuid": lambda n: __import__("uuid").UUID(int=n),
     "ctypes": lambda n: __import__("ctypes").c_int(n),

@@ -50,14 +50,14 @@ class Made:
         return float(self.task.loss(outputs, batch, self.problem, self.config))
 
     def metrics(self, outputs=None, maps=None):
-        found = self.task.metrics(
+        metrics = self.task.metrics(
             outputs or self.outputs, maps or self.maps, self.problem, self.config
         )
-        return {name: float(value) for name, value in found.items()}
+        return {name: float(value) for name, value in metrics.items()}
 
     def optimal(self):
-        found = self.task.optimal(self.problem, self.config)
-        return {name: float(value) for name, value in found.items()}
+        optima = self.task.optimal(self.problem, self.config)
+        return {name: float(value) for name, value in optima.items()}
 
 
 def without_maps(batch):
@@ -71,6 +71,6 @@ def one_hot_maps(place, shape, heads=1):
     """
     B, L = shape
     first = jax.nn.one_hot(place, L)[:, None, None, :]
-    rest = jax.nn.one_hot(jnp.zeros(B, int), L)[:, None, None, :]
-    each = jnp.concatenate([first] + [rest] * (heads - 1), axis=1)
-    return jnp.broadcast_to(each, (B, heads, L, L))[None]
+    sink = jax.nn.one_hot(jnp.zeros(B, int), L)[:, None, None, :]
+    layer = jnp.concatenate([first] + [sink] * (heads - 1), axis=1)
+    return jnp.broadcast_to(layer, (B, heads, L, L))[None]

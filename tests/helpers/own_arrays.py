@@ -28,25 +28,28 @@ def arrays_of(name, problem, batch, params):
     """What a researcher would hold of a room's own problem, by name; and settings."""
     p, train = problem, getattr(problem, "train", None)
     if name == "random_walk":
-        of = lambda s, y, kind="": {f"{kind}sequences": s[:, :-1], f"{kind}labels": y}
-        return of(train.s, train.y) | of(p.test.s, p.test.y, "test_"), {"M": 11, "K": 6}
+        unpack = lambda s, y, kind="": {f"{kind}sequences": s[:, :-1], f"{kind}labels": y}
+        return unpack(train.s, train.y) | unpack(p.test.s, p.test.y, "test_"), {"M": 11, "K": 6}
     if name == "attention_pruning":
-        whole = {"inputs": p.inputs, "query": p.query, "key": p.key, "heldout": p.heldout}
-        return whole | {"attends": p.attention_mask}, {"rank": 2}
+        arrays = {"inputs": p.inputs, "query": p.query, "key": p.key, "heldout": p.heldout}
+        return arrays | {"attends": p.attention_mask}, {"rank": 2}
     if name == "contextual_bigram":
         tokens = batch.tokens.astype(int)
         samples = {"tokens": tokens, "query": batch.query, "labels": batch.label}
         return samples | {"transition": p.transition, "context": p.context}, {}
     if name == "nearest_neighbor":
-        of = lambda b, kind="": dict(
+        unpack = lambda b, kind="": dict(
             zip(
                 (kind + "examples", kind + "queries", kind + "labels"), (b.x, b.q, b.y), strict=True
             )
         )
-        return of(train) | of(p.test, "test_"), {}
+        return unpack(train) | unpack(p.test, "test_"), {}
     if name == "group_sparse":
-        of = lambda b, kind="": {f"{kind}features": jnp.moveaxis(b.x, 2, 0), f"{kind}labels": b.y}
-        return of(train) | of(p.test, "test_") | {"truth": p.truth}, {}
+        unpack = lambda b, kind="": {
+            f"{kind}features": jnp.moveaxis(b.x, 2, 0),
+            f"{kind}labels": b.y,
+        }
+        return unpack(train) | unpack(p.test, "test_") | {"truth": p.truth}, {}
     if name == "in_context_regression":
         words = "examples", "labels", "queries", "query_labels"
         drawn, test, _ = data.raw(KEY, get(name).Config(**SMALL[name]))
@@ -60,14 +63,14 @@ def arrays_of(name, problem, batch, params):
         drawn, tasks = diversity.raw(KEY, get(name).Config(**SMALL[name]))
         return dict(zip(words, drawn, strict=True)) | {"tasks": tasks}, {}
     start = dict(zip(params._fields, params, strict=True))
-    of = lambda b, kind="": {
+    unpack = lambda b, kind="": {
         f"{kind}tokens": b.tokens,
         f"{kind}labels": b.label,
         f"{kind}pattern": b.pattern,
     }
-    rest = {"patterns": p.patterns, "signs": p.signs}
+    patterns = {"patterns": p.patterns, "signs": p.signs}
     settings = {"nrel": 9, "nconf": 3, "per": 1, "batch_size": 5}
-    return of(train) | of(p.test, "test_") | start | rest, settings
+    return unpack(train) | unpack(p.test, "test_") | start | patterns, settings
 
 
 def own(name, **changes):

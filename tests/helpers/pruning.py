@@ -11,9 +11,9 @@ def drawn(config: Config, seed: int = 0) -> Problem:
     """As `data.problem`: N(0, 1) inputs and best rank-r approximations of N(0, 1) matrices."""
     rng = np.random.default_rng(seed)
     d, L, S = config.dimension.cap, config.length.cap, config.num_sequences.cap
-    left, spectrum, right = np.linalg.svd(rng.normal(size=(2, d, d)))
+    U, spectrum, Vh = np.linalg.svd(rng.normal(size=(2, d, d)))
     spectrum = spectrum * (np.arange(d) < config.rank) * np.sqrt(config.logit_scale / 100)
-    W_Q, W_K = (left * spectrum[:, None]) @ right
+    W_Q, W_K = (U * spectrum[:, None]) @ Vh
     mask = np.asarray(data.attention_mask(config))
     arrays = (
         rng.normal(size=(S, L, d)),

@@ -39,10 +39,10 @@ def _id(place: str, name: str) -> str:
 if __name__ == "__main__":
     seconds: dict[str, float] = {}
     for results in sys.argv[1:]:
-        for test, taken in measured(results).items():
-            seconds[test] = max(taken, seconds.get(test, 0))
-    slow = sorted(test for test, taken in seconds.items() if taken > SECONDS)
-    if here := [test for test in slow if str(ROOT) in test]:
-        sys.exit(f"give these tests ids without the folder of this checkout: {here}")
+        for test, duration in measured(results).items():
+            seconds[test] = max(duration, seconds.get(test, 0))
+    slow = sorted(test for test, duration in seconds.items() if duration > SECONDS)
+    if absolute_ids := [test for test in slow if str(ROOT) in test]:
+        sys.exit(f"give these tests ids without the folder of this checkout: {absolute_ids}")
     LIST.write_text("\n".join(slow) + "\n", encoding="utf-8")
     print(f"{len(slow)} of {len(seconds)} tests took more than {SECONDS:g} s")

@@ -12,8 +12,8 @@ def inputs(batch, _problem, _config):
 
 
 def loss(outputs, batch, _problem, _config):
-    each = optax.softmax_cross_entropy_with_integer_labels(outputs[:, -1], batch.y)
-    return jnp.sum(batch.weight * each)
+    losses = optax.softmax_cross_entropy_with_integer_labels(outputs[:, -1], batch.y)
+    return jnp.sum(batch.weight * losses)
 
 
 def states(config):
@@ -23,12 +23,12 @@ def states(config):
 def metrics(outputs, maps, problem, _config):
     test = problem.test
     right = jnp.argmax(outputs(test)[:, -1], axis=1).astype(test.y.dtype) == test.y
-    found = {"accuracy": jnp.sum(jnp.where(right, test.weight, 0))}
+    scores = {"accuracy": jnp.sum(jnp.where(right, test.weight, 0))}
     if (attention := maps(test)) is not None:
-        found["parent"] = jnp.sum(
+        scores["parent"] = jnp.sum(
             test.weight[None, :, None] * attention[:, :, :, -1, -2], axis=(1,)
         )
-    return found
+    return scores
 
 
 def optimal(_problem, config):

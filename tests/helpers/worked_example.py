@@ -19,22 +19,22 @@ Config = THEORY.Config
 @contextlib.contextmanager
 def compilations():
     """A list that receives the name of every program XLA compiles within."""
-    seen = []
+    programs = []
 
     class Listener(logging.Handler):
         def emit(self, record):
             text = record.getMessage()
             if text.startswith("Compiling "):
-                seen.append(text.split()[1])
+                programs.append(text.split()[1])
 
     logger, listener = logging.getLogger("jax"), Listener()
     logger.addHandler(listener)
     try:
         with jax.log_compiles(True):
-            yield seen
+            yield programs
     finally:
         logger.removeHandler(listener)
 
 
 def training_loops(seen):
-    return sum("train_block" in name for name in seen)
+    return sum("_train)" in name for name in seen)

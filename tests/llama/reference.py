@@ -19,11 +19,11 @@ def window(entries, i):
 
 def mask(length, size):
     """True where position t sees position s."""
-    seen = np.zeros((length, length), bool)
+    attention_mask = np.zeros((length, length), bool)
     for t in range(length):
         for s in range(length):
-            seen[t, s] = s <= t and (size is None or t - s < size)
-    return seen
+            attention_mask[t, s] = s <= t and (size is None or t - s < size)
+    return attention_mask
 
 
 def frequency(entries, i, e):
@@ -70,7 +70,7 @@ def logits(arrays, entries, tokens):
         at = f"model.layers.{i}"
         a = norm(x, arrays[f"{at}.input_layernorm.weight"], entries)
         q, k, v = (linear(a, f"{at}.self_attn.{n}_proj") for n in "qkv")
-        seen, heads = mask(len(x), window(entries, i)), []
+        attention_mask, heads = mask(len(x), window(entries, i)), []
         for h in range(H):
             g = h * G // H
             q_h, k_h = q[:, h * e : (h + 1) * e], k[:, g * e : (g + 1) * e]
@@ -78,7 +78,7 @@ def logits(arrays, entries, tokens):
                 q_h = norm(q_h, arrays[f"{at}.self_attn.q_norm.weight"], entries)
                 k_h = norm(k_h, arrays[f"{at}.self_attn.k_norm.weight"], entries)
             z = rotated(q_h, entries) @ rotated(k_h, entries).T / np.sqrt(e)
-            f = np.where(seen, np.exp(z - z.max()), 0.0)
+            f = np.where(attention_mask, np.exp(z - z.max()), 0.0)
             heads.append(f / f.sum(axis=1, keepdims=True) @ v[:, g * e : (g + 1) * e])
         x = x + linear(np.concatenate(heads, axis=1), f"{at}.self_attn.o_proj")
         b = norm(x, arrays[f"{at}.post_attention_layernorm.weight"], entries)

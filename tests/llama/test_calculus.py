@@ -78,17 +78,17 @@ def test_one_head_is_equation_one_of_the_source():
     config, layer, x, target, M = setting(1, 1, 0.8)
     slow = dataclasses.replace(config, rope=llama.Rope(kind="linear", factor=1e30))
     target = model.attention(layer, x, slow)
-    given = room.Config(dimension=12, length=7, num_sequences=3, rank=4, regularization=0.3)
+    room_config = room.Config(dimension=12, length=7, num_sequences=3, rank=4, regularization=0.3)
     square = lambda a: jnp.pad(a, ((0, 0), (0, 12 - a.shape[1])))
     Q, K = square(layer.query) / 6**0.5, square(layer.key)  # 1/sqrt(e) is part of the weights there
     causal = jnp.tril(jnp.ones((7, 7), bool))
     problem = Problem(x, x[:1], Q, K, Q @ K.T, causal, jnp.zeros((3, 12, 12)))
-    both = FactorMasks(square(M.query), square(M.key))
-    want = room.THEORY.loss(both, Batch(x), problem, given)
+    factor_masks = FactorMasks(square(M.query), square(M.key))
+    want = room.THEORY.loss(factor_masks, Batch(x), problem, room_config)
     np.testing.assert_allclose(masks._loss(M, target, layer, x, 0.3, slow), want, rtol=1e-12)
     for got, wanted in zip(
         masks._gradient(M, target, layer, x, 0.3, slow),
-        room.THEORY.gradient(both, Batch(x), problem, given),
+        room.THEORY.gradient(factor_masks, Batch(x), problem, room_config),
         strict=True,
     ):
         np.testing.assert_allclose(got, wanted[:, :6], atol=1e-12)
@@ -100,9 +100,9 @@ def test_fitting_descends():
 
     config, layer, x, target, _ = setting(4, 2, 0.8)
     options = masks.Fit(steps=60, stops=(0.1, 0.5, 1.0), step_scale=0.0005)
-    found = masks.fit_masks(jax.random.key(0), target, layer, x, 0.01, Rule(0.5), options, config)
+    fits = masks.fit_masks(jax.random.key(0), target, layer, x, 0.01, Rule(0.5), options, config)
     losses = [
-        float(masks._loss(jax.tree.map(lambda a, i=i: a[i], found), target, layer, x, 0.01, config))
+        float(masks._loss(jax.tree.map(lambda a, i=i: a[i], fits), target, layer, x, 0.01, config))
         for i in range(3)
     ]
     start = float(masks._loss(masks._ones(layer), target, layer, x, 0.01, config))
@@ -126,9 +126,9 @@ def test_the_fit_is_that_of_a_plain_loop(options):
 
     config, layer, x, target, _ = setting(4, 2, 0.8)
     key, lam = jax.random.key(7), 0.1
-    found = masks.fit_masks(key, target, layer, x, lam, Rule(0.5), options, config)
+    fits = masks.fit_masks(key, target, layer, x, lam, Rule(0.5), options, config)
     M = [np.ones(W.shape) for W in (layer.query, layer.key)]
-    V, seen = [np.zeros(W.shape) for W in M], []
+    V, iterates = [np.zeros(W.shape) for W in M], []
     gradient = jax.jit(lambda M, target, x: jax.grad(masks._loss)(M, target, layer, x, 0.0, config))
     for t in range(options.steps):
         drawn = np.arange(len(x))
@@ -145,7 +145,7 @@ def test_the_fit_is_that_of_a_plain_loop(options):
         V = [options.momentum * v + g + lam * W for v, g, W in zip(V, slope, M, strict=True)]
         M = [W - options.step_scale / lam * v for W, v in zip(M, V, strict=True)]
         M = [np.clip(W, 0, 1) if options.clip else W for W in M]
-        seen.append(M)
+        iterates.append(M)
     for i, share in enumerate(options.stops):
-        for got, want in zip(found, seen[round(share * options.steps) - 1], strict=True):
+        for got, want in zip(fits, iterates[round(share * options.steps) - 1], strict=True):
             np.testing.assert_allclose(got[i], want, atol=1e-12)

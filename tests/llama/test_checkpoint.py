@@ -30,10 +30,10 @@ def test_saved_is_loaded(tmp_path, dtype, tied):
     weights, config = make(tie_word_embeddings=tied, rope=rope)
     weights = jax.tree.map(lambda a: a.astype(dtype), weights)
     llama.save(tmp_path / "a", weights, config)
-    found, read = llama.load(tmp_path / "a")
-    equal(found, weights)
+    copy, read = llama.load(tmp_path / "a")
+    equal(copy, weights)
     assert (read.rope, read.num_key_value_heads) == (rope, 2)
-    llama.save(tmp_path / "b", found, read)
+    llama.save(tmp_path / "b", copy, read)
     assert llama.load(tmp_path / "b")[1].rope == rope
     assert llama.load(tmp_path / "b", "float32")[0].norm.dtype == jnp.float32
 
@@ -179,10 +179,10 @@ def test_of_several_processes_one_makes_the_checkpoint(tmp_path):
     assert [process.wait(100) for process in running] == [0, 0, 0]
     assert len([*tmp_path.glob("made-*")]) == 1
     weights, config = make()
-    found = llama.cached(tmp_path / "a", lambda: pytest.fail("made again"))
-    assert found[1].vocab_size == config.vocab_size
+    checkpoint = llama.cached(tmp_path / "a", lambda: pytest.fail("made again"))
+    assert checkpoint[1].vocab_size == config.vocab_size
     assert not [*tmp_path.glob("*.lock")]
-    np.testing.assert_array_equal(found[0].embedding, weights.embedding)
+    np.testing.assert_array_equal(checkpoint[0].embedding, weights.embedding)
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match="cannot be written"):
         llama.cached(tmp_path / "file" / "b", make)

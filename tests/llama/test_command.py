@@ -20,8 +20,8 @@ def place(tmp_path):
 
 
 def run(place, *words):
-    given = ["prune", place / "dense", "--to", place / "out", "--text", place / "text.txt"]
-    return main.main([str(word) for word in (*given, "--window", "32", "--evaluate", "4", *words)])
+    argv = ["prune", place / "dense", "--to", place / "out", "--text", place / "text.txt"]
+    return main.main([str(word) for word in (*argv, "--window", "32", "--evaluate", "4", *words)])
 
 
 def test_from_folder_to_folder(place, capsys):
@@ -55,8 +55,8 @@ def test_other_models_of_the_family(tmp_path, kind):
 
 def test_patterns_and_the_gradient_method(place):
     assert run(place, "--pattern", "2:4", "--samples", "2") == 0
-    kept = np.asarray(llama.load(place / "out")[0].layers[0].key).reshape(4, 4, -1) != 0
-    assert (kept.sum(axis=1) == 2).all()
+    support = np.asarray(llama.load(place / "out")[0].layers[0].key).reshape(4, 4, -1) != 0
+    assert (support.sum(axis=1) == 2).all()
 
 
 @pytest.mark.parametrize(
@@ -79,8 +79,8 @@ def test_patterns_and_the_gradient_method(place):
 def test_mistakes_get_one_line_and_leave_nothing(place, capsys, words, message):
     before = sorted(place.rglob("*"))
     assert run(place, *words) == 2
-    found = capsys.readouterr()
-    assert message in found.err and found.err.count("\n") == 1 and not found.out
+    streams = capsys.readouterr()
+    assert message in streams.err and streams.err.count("\n") == 1 and not streams.out
     assert sorted(place.rglob("*")) == before
 
 
@@ -134,10 +134,10 @@ def test_a_window_beyond_the_positions_of_the_model_is_one_warning(place, capsys
     path = place / "dense" / "config.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"max_position_embeddings": longest}))
     words = ("--attention", "magnitude", "--eval-text", place / "text.txt", "--eval-windows", "2")
-    with warnings.catch_warnings(record=True) as given:
+    with warnings.catch_warnings(record=True) as record:
         warnings.simplefilter("always")
         assert run(place, *words) == 0
-    said = [str(warning.message) for warning in given if "position" in str(warning.message)]
+    said = [str(warning.message) for warning in record if "position" in str(warning.message)]
     assert len(said) == (longest == 31)
     for message in said:
         assert "windows of 32 tokens exceed max_position_embeddings = 31" in message

@@ -84,10 +84,10 @@ def test_every_token_is_scored_once():
     for stride in (1, 3, 7):
         ids = np.arange(40)
         windows, last, size = text.scored_windows(ids, np.ones(40, int), 8, stride)
-        found = windows[:, -last:].ravel()
-        np.testing.assert_array_equal(found, np.arange(8 - stride, 8 - stride + len(found)))
-        assert size == len(found)
-        assert 40 - found[-1] - 1 < stride  # the rest is shorter than one step
+        targets = windows[:, -last:].ravel()
+        np.testing.assert_array_equal(targets, np.arange(8 - stride, 8 - stride + len(targets)))
+        assert size == len(targets)
+        assert 40 - targets[-1] - 1 < stride  # the rest is shorter than one step
 
 
 def test_bytes_of_characters_that_several_tokens_share(tmp_path):
@@ -113,9 +113,9 @@ def test_the_number_of_scored_tokens_of_perplexity():
 
 
 def command(place, to, *words):
-    given = ["prune", place / "dense", "--to", to, "--text", place / "text.txt", "--samples", "2"]
-    given += ["--attention", "magnitude", "--window", WINDOW, "--evaluate", "2"]
-    return main.main([str(word) for word in (*given, *words)])
+    argv = ["prune", place / "dense", "--to", to, "--text", place / "text.txt", "--samples", "2"]
+    argv += ["--attention", "magnitude", "--window", WINDOW, "--evaluate", "2"]
+    return main.main([str(word) for word in (*argv, *words)])
 
 
 def test_the_command_prints_both(place, tmp_path, capsys):
@@ -145,22 +145,22 @@ def test_mistakes_get_one_line_and_leave_nothing(place, tmp_path, capsys, words,
     (place / "short.txt").write_text("abc")
     (place / "latin.txt").write_bytes(b"\xe9" * 40)
     assert command(place, tmp_path / "pruned", *(word.format(place) for word in words)) == 2
-    found = capsys.readouterr()
-    assert message in found.err and found.err.count("\n") == 1 and not found.out
+    streams = capsys.readouterr()
+    assert message in streams.err and streams.err.count("\n") == 1 and not streams.out
     assert not list(tmp_path.iterdir())
 
 
 def test_windows_calibrate_on_the_first_four_fifths_and_evaluate_on_the_rest():
     numbers = np.arange(100)
-    found = text.windows(numbers, 50, 5, 2, 0)
-    np.testing.assert_array_equal(found.calibration - found.calibration[:, :1], [range(5)] * 50)
-    assert found.calibration.min() >= 0 and 70 < found.calibration.max() < 80
-    np.testing.assert_array_equal(found.heldout, [range(80, 85), range(95, 100)])
-    every = text.windows(numbers, 50, 5, 9, 0)
-    np.testing.assert_array_equal(every.heldout.ravel(), range(80, 100))
-    np.testing.assert_array_equal(every.calibration, found.calibration)
-    other = text.windows(numbers, 50, 5, 2, 1).calibration
-    assert (other != found.calibration).any()
+    split = text.windows(numbers, 50, 5, 2, 0)
+    np.testing.assert_array_equal(split.calibration - split.calibration[:, :1], [range(5)] * 50)
+    assert split.calibration.min() >= 0 and 70 < split.calibration.max() < 80
+    np.testing.assert_array_equal(split.heldout, [range(80, 85), range(95, 100)])
+    full_split = text.windows(numbers, 50, 5, 9, 0)
+    np.testing.assert_array_equal(full_split.heldout.ravel(), range(80, 100))
+    np.testing.assert_array_equal(full_split.calibration, split.calibration)
+    redraw = text.windows(numbers, 50, 5, 2, 1).calibration
+    assert (redraw != split.calibration).any()
 
 
 def test_folders_are_pruned_as_their_weights_and_windows_are(place, tmp_path, monkeypatch):
@@ -169,9 +169,9 @@ def test_folders_are_pruned_as_their_weights_and_windows_are(place, tmp_path, mo
     """
     from jaxtheory.llama import pruning
 
-    given, prune = {}, pruning.prune
-    monkeypatch.setattr(pruning, "prune", lambda *a, **k: (given.update(k), prune(*a, **k))[1])
-    found = prune_checkpoint(
+    arguments, prune = {}, pruning.prune
+    monkeypatch.setattr(pruning, "prune", lambda *a, **k: (arguments.update(k), prune(*a, **k))[1])
+    summary = prune_checkpoint(
         place / "dense",
         tmp_path / "pruned",
         place / "text.txt",
@@ -181,7 +181,7 @@ def test_folders_are_pruned_as_their_weights_and_windows_are(place, tmp_path, mo
         evaluate=2,
         key=4,
     )
-    assert given["key"] == 4 and given["keep"] == tmp_path / ".pruned-layers"
+    assert arguments["key"] == 4 and arguments["keep"] == tmp_path / ".pruned-layers"
     windows = text.windows(text.encode(TEXT, place / "dense"), 3, WINDOW, 2, 4)
     weights, config = llama.load(place / "dense")
     pruned, report = prune(
@@ -189,8 +189,8 @@ def test_folders_are_pruned_as_their_weights_and_windows_are(place, tmp_path, mo
     )
     names = ("attention_error", "attention_error_heldout", "sparsity")
     for name in names:
-        np.testing.assert_array_equal(found.report[name], report[name])
-    assert found.before == llama.perplexity(weights, windows.heldout, config)
-    assert found.after == llama.perplexity(pruned, windows.heldout, config)
-    assert found.before != found.after
+        np.testing.assert_array_equal(summary.report[name], report[name])
+    assert summary.before == llama.perplexity(weights, windows.heldout, config)
+    assert summary.after == llama.perplexity(pruned, windows.heldout, config)
+    assert summary.before != summary.after
     jax.tree.map(np.testing.assert_array_equal, llama.load(tmp_path / "pruned")[0], pruned)

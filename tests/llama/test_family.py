@@ -52,7 +52,7 @@ CASES = {
 }
 
 
-def made(kind, place, **entries):
+def make_model(kind, place, **entries):
     """A random model of transformers, biases and norms included, saved in a folder.
 
     A Ministral is saved as those who published it did, as a Mistral with layer_types.
@@ -89,13 +89,13 @@ def close(got, want, tolerance):
 def test_logits_and_checkpoints_agree_with_transformers(tmp_path, case):
     """In float32, and in float64, where transformers computes norms and rotations in float32."""
     kind, entries = CASES[case]
-    theirs = made(kind, tmp_path / "theirs", **entries)
+    theirs = make_model(kind, tmp_path / "theirs", **entries)
     text = np.random.default_rng(0).integers(0, 53, (2, LENGTH))
     want = logits(theirs, text)
     weights, config = llama.load(tmp_path / "theirs")
     close(llama.logits(weights, text, config), want, 1e-5)
-    for name, written in (("as read", config), ("anew", dataclasses.replace(config, source="{}"))):
-        llama.save(tmp_path / name, weights, written)
+    for name, variant in (("as read", config), ("anew", dataclasses.replace(config, source="{}"))):
+        llama.save(tmp_path / name, weights, variant)
         assert type(loaded(tmp_path / name)) is type(theirs)
         np.testing.assert_array_equal(logits(loaded(tmp_path / name), text), want)
         again = dataclasses.replace(llama.load(tmp_path / name)[1], source="{}")
@@ -152,24 +152,29 @@ OFTEN = [("mistral", "gradient"), ("qwen2", "sparsegpt"), ("qwen2", "gradient"),
 @pytest.mark.parametrize(("kind", "method"), some(PAIRS, *OFTEN))
 def test_every_method_prunes_the_matrices_and_nothing_else(tmp_path, kind, method):
     weights, config = random(kind)
-    others = "wanda" if method == "gradient" else method
-    methods = {"attention": method, "mlp": others, "value_output": others, "temperature": True}
+    mlp_method = "wanda" if method == "gradient" else method
+    methods = {
+        "attention": method,
+        "mlp": mlp_method,
+        "value_output": mlp_method,
+        "temperature": True,
+    }
     options = {"pattern": (2, 4), "gradient": llama.Gradient((0.01,), fit=llama.Fit(steps=3))}
     call = lambda: llama.prune(
         weights, tokens(config), config, keep=tmp_path / "kept", **methods, **options
     )
-    found, report = call()
+    sparse, report = call()
     np.testing.assert_array_equal(report.sparsity, 0.5)
     assert (report.attention_error < 1).all()
     scaled = {"query", "query_bias", "query_norm"}
-    for new, old in zip(found.layers, weights.layers, strict=True):
+    for new, old in zip(sparse.layers, weights.layers, strict=True):
         for name in set(old.__dataclass_fields__) - set(MATRICES) - scaled:
             np.testing.assert_array_equal(getattr(new, name), getattr(old, name))
     again, _ = call()  # from the finished layers
-    jax.tree.map(np.testing.assert_array_equal, again, found)
+    jax.tree.map(np.testing.assert_array_equal, again, sparse)
     text = tokens(config, seed=1)
-    llama.save(tmp_path / "pruned", found, config)
-    close(llama.logits(found, text, config), logits(loaded(tmp_path / "pruned"), text), 1e-5)
+    llama.save(tmp_path / "pruned", sparse, config)
+    close(llama.logits(sparse, text, config), logits(loaded(tmp_path / "pruned"), text), 1e-5)
 
 
 def test_one_temperature_where_heads_share_a_norm():
@@ -179,10 +184,10 @@ def test_one_temperature_where_heads_share_a_norm():
         weights, tokens(config), config, attention="magnitude", ratio=0.75, **more
     )
     plain, before = prune()
-    found, after = prune(temperature=True)
-    ratio = found.layers[0].query_norm / plain.layers[0].query_norm
+    variant, after = prune(temperature=True)
+    ratio = variant.layers[0].query_norm / plain.layers[0].query_norm
     np.testing.assert_allclose(ratio, ratio[0], rtol=1e-6)
-    np.testing.assert_array_equal(found.layers[0].query, plain.layers[0].query)
+    np.testing.assert_array_equal(variant.layers[0].query, plain.layers[0].query)
     assert float(after.attention_error[0]) < float(before.attention_error[0])
 
 

@@ -25,9 +25,9 @@ def place(tmp_path):
 
 
 def prune(place, *words):
-    given = ["prune", place / "dense", "--to", place / "out", "--text", place / "text.txt"]
-    given += ["--attention", "magnitude", "--window", "16", "--evaluate", "2", *words]
-    return main.main(list(map(str, given)))
+    argv = ["prune", place / "dense", "--to", place / "out", "--text", place / "text.txt"]
+    argv += ["--attention", "magnitude", "--window", "16", "--evaluate", "2", *words]
+    return main.main(list(map(str, argv)))
 
 
 def entries(**changes):
@@ -38,7 +38,7 @@ def entries(**changes):
     return change
 
 
-def written(name, content):
+def overwrite(name, content):
     return lambda dense: (dense / name).write_bytes(content)
 
 
@@ -86,8 +86,8 @@ def one_entry(name, text):
 
     def change(dense):
         path = dense / "config.json"
-        kept = {k: v for k, v in json.loads(path.read_text()).items() if k != name}
-        path.write_text(f'{{"{name}": {text}, {json.dumps(kept)[1:]}')
+        other_entries = {k: v for k, v in json.loads(path.read_text()).items() if k != name}
+        path.write_text(f'{{"{name}": {text}, {json.dumps(other_entries)[1:]}')
 
     return change
 
@@ -110,12 +110,12 @@ DAMAGES = {
     "a model_type that is an object": (entries(model_type={}), "model_type = {}"),
     "a long text of lines": (entries(hidden_act="a\n" * 10**5), "hidden_act = 'a\\n"),
     "a key twice": (one_entry("hidden_size", '16, "hidden_size": 17'), "names 'hidden_size' twice"),
-    "config.json deep": (written("config.json", b'{"a":' * DEEP), "nested too deeply"),
+    "config.json deep": (overwrite("config.json", b'{"a":' * DEEP), "nested too deeply"),
     "config.json in UTF-16": (
         lambda dense: (dense / "config.json").write_text("{}", encoding="utf-16"),
         "config.json: is not UTF-8",
     ),
-    "config.json empty": (written("config.json", b""), "is not JSON"),
+    "config.json empty": (overwrite("config.json", b""), "is not JSON"),
     "config.json a pipe": (pipe("config.json"), "config.json: is not a regular file"),
     "config.json a folder": (
         lambda dense: ((dense / "config.json").unlink(), (dense / "config.json").mkdir()),
@@ -126,8 +126,8 @@ DAMAGES = {
         "config.json: has 1073741824 bytes",
     ),
     "weights a pipe": (pipe("model.safetensors"), "model.safetensors: is not a regular file"),
-    "weights empty": (written("model.safetensors", b""), "not a safetensors file"),
-    "a header of 2^63": (written("model.safetensors", b"\xff" * 64), "not a safetensors file"),
+    "weights empty": (overwrite("model.safetensors", b""), "not a safetensors file"),
+    "a header of 2^63": (overwrite("model.safetensors", b"\xff" * 64), "not a safetensors file"),
     "40 GiB declared": (declared([10485760, 1024], False), "not a safetensors file"),
     "index deep": (index('{"weight_map":' * DEEP), "nested too deeply"),
     "index leaves the folder": (index('{"weight_map": {"a": "../b.safetensors"}}'), "'../b.saf"),
@@ -137,8 +137,8 @@ DAMAGES = {
     ),
     "index names no file": (index('{"weight_map": {"a": "a\\u0000b"}}'), "cannot be read"),
     "tokenizer a pipe": (pipe("tokenizer.json"), "tokenizer.json: is not a regular file"),
-    "tokenizer deep": (written("tokenizer.json", b'{"a":' * DEEP), "cannot process this text"),
-    "tokenizer not UTF-8": (written("tokenizer.json", b"\xff\xfe"), "cannot process this text"),
+    "tokenizer deep": (overwrite("tokenizer.json", b'{"a":' * DEEP), "cannot process this text"),
+    "tokenizer not UTF-8": (overwrite("tokenizer.json", b"\xff\xfe"), "cannot process this text"),
 }
 
 
@@ -146,8 +146,8 @@ DAMAGES = {
 def test_a_damaged_folder_is_one_line_and_nothing_is_written(place, capfd, damage, message):
     damage(place / "dense")
     assert prune(place) == 2
-    found = capfd.readouterr()
-    assert message in found.err and found.err.count("\n") == 1 and len(found.err) < 600
+    streams = capfd.readouterr()
+    assert message in streams.err and streams.err.count("\n") == 1 and len(streams.err) < 600
     assert sorted(path.name for path in place.iterdir()) == ["dense", "text.txt"]
 
 
@@ -221,8 +221,8 @@ def test_a_tokenizer_that_panics_or_explodes_is_one_line(place, capfd, monkeypat
     path = place / "dense" / "tokenizer.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | changes))
     assert prune(place) == 2
-    found = capfd.readouterr()
-    assert "tokenizer.json: " in found.err and found.err.count("\n") == 1
+    streams = capfd.readouterr()
+    assert "tokenizer.json: " in streams.err and streams.err.count("\n") == 1
     assert sorted(path.name for path in place.iterdir()) == ["dense", "text.txt"]
 
 
@@ -240,8 +240,8 @@ def test_truncation_and_padding_that_were_saved_are_switched_off(place, changes)
     if changes in ("padding", "huge padding"):
         tokenizer.enable_padding(length=10**5 if changes == "padding" else 10**12, pad_token="!")
     tokenizer.save(str(path))
-    found = texts.encode(TEXT, place / "dense")
-    assert found.dtype == np.int32 and found.tolist() == want and len(want) > 10_000
+    ids = texts.encode(TEXT, place / "dense")
+    assert ids.dtype == np.int32 and ids.tolist() == want and len(want) > 10_000
 
 
 def test_merges_that_were_trained_at_random_are_not_evaluated_at_random(place):
@@ -292,8 +292,8 @@ def test_where_nothing_can_be_written_is_said_before_the_work(
     (place / "nowhere").symlink_to(place / "missing")
     before = sorted(place.iterdir())
     assert prune(place, "--to", to) == 2
-    found = capfd.readouterr()
-    assert found.err.count("\n") == 1 and to in found.err and not found.out
+    streams = capfd.readouterr()
+    assert streams.err.count("\n") == 1 and to in streams.err and not streams.out
     assert sorted(place.iterdir()) == before
 
 
@@ -307,8 +307,8 @@ def test_an_empty_folder_here_is_refused_too(place, capfd, monkeypatch):
 @pytest.mark.parametrize("words", [("--key", "-1"), ("--key", 2**32), ("--samples", 10**9)])
 def test_numbers_out_of_range_are_refused(place, capfd, words):
     assert prune(place, *words) == 2
-    found = capfd.readouterr().err
-    assert f"{words[0][2:]} = {words[1]}" in found and found.count("\n") == 1
+    message = capfd.readouterr().err
+    assert f"{words[0][2:]} = {words[1]}" in message and message.count("\n") == 1
 
 
 OLD = (
@@ -358,8 +358,8 @@ def test_only_what_belongs_to_the_pruned_model_is_copied(tmp_path):
     os.mkfifo(dense / "vocab.txt")
     weights, config = llama.load(dense)
     llama.save(out, weights, config, like=dense)
-    found = {str(path.relative_to(out)) for path in out.rglob("*") if path.is_file()}
-    assert found == {"config.json", "model.safetensors", *KEPT}
+    files = {str(path.relative_to(out)) for path in out.rglob("*") if path.is_file()}
+    assert files == {"config.json", "model.safetensors", *KEPT}
 
 
 @pytest.mark.parametrize(
@@ -378,20 +378,20 @@ def test_kept_layers_of_another_config_or_damaged_are_not_taken(tmp_path):
     from dataclasses import replace
 
     weights, config = make()
-    given = {"attention": "magnitude", "mlp": "wanda", "keep": tmp_path / "kept"}
+    options = {"attention": "magnitude", "mlp": "wanda", "keep": tmp_path / "kept"}
     text = tokens(config)
-    want, _ = llama.prune(weights, text, config, **given)
-    other, _ = llama.prune(weights, text, replace(config, rms_norm_eps=10.0), **given)
-    alone, _ = llama.prune(
-        weights, text, replace(config, rms_norm_eps=10.0), **given | {"keep": None}
+    want, _ = llama.prune(weights, text, config, **options)
+    variant, _ = llama.prune(weights, text, replace(config, rms_norm_eps=10.0), **options)
+    reference, _ = llama.prune(
+        weights, text, replace(config, rms_norm_eps=10.0), **options | {"keep": None}
     )
-    for a, b in zip(jax.tree.leaves(other), jax.tree.leaves(alone), strict=True):
+    for a, b in zip(jax.tree.leaves(variant), jax.tree.leaves(reference), strict=True):
         np.testing.assert_array_equal(a, b)
     from safetensors.numpy import save_file
 
     for path in (tmp_path / "kept").rglob("*.safetensors"):
         save_file({"query": np.zeros((2, 2), np.float32)}, path, metadata={"seconds": "long"})
-    again, _ = llama.prune(weights, text, config, **given)
+    again, _ = llama.prune(weights, text, config, **options)
     for a, b in zip(jax.tree.leaves(again), jax.tree.leaves(want), strict=True):
         np.testing.assert_array_equal(a, b)
 
@@ -406,17 +406,17 @@ def test_a_config_that_was_changed_is_what_is_written(tmp_path):
     rope = llama.Rope(500.0, "llama3", 8.0, 1.0, 4.0, 16)
     changed = replace(config, num_hidden_layers=1, rms_norm_eps=0.5, rope=rope)
     llama.save(tmp_path / "b", weights.replace(layers=weights.layers[:1]), changed)
-    found = llama.load(tmp_path / "b")[1]
-    assert replace(found, source="{}") == replace(changed, source="{}")
-    assert json.loads(found.source)["eos_token_id"] == 7
+    copy = llama.load(tmp_path / "b")[1]
+    assert replace(copy, source="{}") == replace(changed, source="{}")
+    assert json.loads(copy.source)["eos_token_id"] == 7
 
 
 def test_names_that_are_not_ascii(tmp_path, place):
     """A folder, a text and a checkpoint under names of any letters."""
     (place / "dense").rename(place / "dénse-模型")
     (place / "text.txt").rename(place / "テキスト.txt")
-    given = ["prune", place / "dénse-模型", "--to", place / "aus–gabe"]
-    given += ["--text", place / "テキスト.txt", "--attention", "magnitude", "--window", "16"]
+    argv = ["prune", place / "dénse-模型", "--to", place / "aus–gabe"]
+    argv += ["--text", place / "テキスト.txt", "--attention", "magnitude", "--window", "16"]
     assert sys.getfilesystemencoding() == "utf-8"
-    assert main.main(list(map(str, [*given, "--evaluate", "2"]))) == 0
+    assert main.main(list(map(str, [*argv, "--evaluate", "2"]))) == 0
     assert llama.load(place / "aus–gabe")[1].vocab_size == 100

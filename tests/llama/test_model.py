@@ -37,9 +37,9 @@ def test_logits_are_causal_and_independent_of_the_batch():
     text = tokens(config)
     changed = text.copy()
     changed[:, 7:] = (changed[:, 7:] + 1) % config.vocab_size
-    got, other = (llama.logits(weights, t, config) for t in (text, changed))
-    np.testing.assert_array_equal(got[:, :7], other[:, :7])
-    assert np.abs(got[:, 7:] - other[:, 7:]).max() > 1e-3
+    got, variant = (llama.logits(weights, t, config) for t in (text, changed))
+    np.testing.assert_array_equal(got[:, :7], variant[:, :7])
+    assert np.abs(got[:, 7:] - variant[:, 7:]).max() > 1e-3
     np.testing.assert_allclose(llama.logits(weights, text[2:3], config)[0], got[2], atol=1e-5)
 
 
@@ -59,8 +59,10 @@ def test_perplexity_is_the_mean_over_predictions():
     weights, config = make(tie_word_embeddings=True)
     text = tokens(config)
     log_p = jax.nn.log_softmax(llama.logits(weights, text, config))
-    found = [log_p[b, t, text[b, t + 1]] for b in range(4) for t in range(11)]
-    assert llama.perplexity(weights, text, config) == pytest.approx(np.exp(-np.mean(found)), 1e-5)
+    log_likelihoods = [log_p[b, t, text[b, t + 1]] for b in range(4) for t in range(11)]
+    assert llama.perplexity(weights, text, config) == pytest.approx(
+        np.exp(-np.mean(log_likelihoods)), 1e-5
+    )
     uniform = jax.tree.map(jnp.zeros_like, weights)
     assert llama.perplexity(uniform, text, config) == pytest.approx(config.vocab_size, 1e-5)
 
@@ -79,8 +81,8 @@ def test_logits_under_jit_and_grad():
     text = tokens(config)
     got = jax.jit(llama.logits, static_argnums=2)(weights, text, config)
     np.testing.assert_allclose(got, llama.logits(weights, text, config), atol=1e-5)
-    found = jax.grad(llama.loss)(weights, text, config)
-    assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(found))
+    gradient = jax.grad(llama.loss)(weights, text, config)
+    assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(gradient))
 
 
 @pytest.mark.parametrize(

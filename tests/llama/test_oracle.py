@@ -62,8 +62,8 @@ def test_logits_and_checkpoints_agree_with_transformers(tmp_path, shape):
     for name, config in (("as read", read), ("ours", make_anew(read))):
         llama.save(tmp_path / name, weights, config)
         back = transformers.LlamaForCausalLM.from_pretrained(tmp_path / name).eval()
-        found = back(torch.tensor(text)).logits.detach().numpy()
-        np.testing.assert_allclose(found, want, atol=1e-5 * np.abs(want).max())
+        logits = back(torch.tensor(text)).logits.detach().numpy()
+        np.testing.assert_allclose(logits, want, atol=1e-5 * np.abs(want).max())
 
 
 def make_anew(config):
@@ -125,11 +125,11 @@ def test_the_command_on_a_folder_made_by_transformers(tmp_path):
     words = f"prune {dense} --to {pruned} --text {text} --ratio .6 --mlp sparsegpt --window 32"
     assert main.main([*words.split(), "--evaluate", "4", "--samples", "2"]) == 0
     model = transformers.AutoModelForCausalLM.from_pretrained(pruned).eval()
-    found = transformers.AutoTokenizer.from_pretrained(pruned)(TEXT[:40])["input_ids"]
-    assert len(found) == 40
+    ids = transformers.AutoTokenizer.from_pretrained(pruned)(TEXT[:40])["input_ids"]
+    assert len(ids) == 40
     ours, read = llama.load(pruned)
-    got = np.asarray(llama.logits(ours, np.asarray([found]), read))
-    want = model(torch.tensor([found])).logits.detach().numpy()
+    got = np.asarray(llama.logits(ours, np.asarray([ids]), read))
+    want = model(torch.tensor([ids])).logits.detach().numpy()
     assert np.abs(got - want).max() <= 1e-4 * np.abs(want).max()
     query = model.model.layers[1].self_attn.q_proj.weight
     assert int((query == 0).sum()) == int(0.6 * query.numel())

@@ -22,7 +22,7 @@ OLD = {"rope_parameters": DROP, "rope_theta": 500000.0}  # as transformers 4 wri
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
+def checkpoint(tmp_path_factory):
     """A tiny random Llama in a folder, by transformers; its logits depend on every entry."""
     place = tmp_path_factory.mktemp("made")
     torch.manual_seed(0)
@@ -49,9 +49,9 @@ def copied(made, place, changes=(), tensors=None):
     entries = json.loads((made / "config.json").read_text()) | dict(changes)
     entries = {name: value for name, value in entries.items() if value is not DROP}
     (place / "config.json").write_text(json.dumps(entries))
-    found = load_file(made / "model.safetensors")
-    found = found if tensors is None else tensors(found)
-    save_file(found, place / "model.safetensors", metadata={"format": "pt"})
+    arrays = load_file(made / "model.safetensors")
+    arrays = arrays if tensors is None else tensors(arrays)
+    save_file(arrays, place / "model.safetensors", metadata={"format": "pt"})
     return place
 
 
@@ -180,8 +180,8 @@ SAME = {
 
 
 @pytest.mark.parametrize("entries", SAME.values(), ids=SAME)
-def test_entries_give_the_logits_of_transformers(made, tmp_path, entries):
-    place = copied(made, tmp_path / "a", entries)
+def test_entries_give_the_logits_of_transformers(checkpoint, tmp_path, entries):
+    place = copied(checkpoint, tmp_path / "a", entries)
     want = theirs(place)
     np.testing.assert_allclose(ours(place), want, rtol=0, atol=1e-3)
     llama.save(tmp_path / "b", *llama.load(place), like=place)
@@ -252,9 +252,9 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("entries", "message"), REFUSED.values(), ids=REFUSED)
-def test_other_entries_are_refused_by_name_and_value(made, tmp_path, entries, message):
+def test_other_entries_are_refused_by_name_and_value(checkpoint, tmp_path, entries, message):
     with pytest.raises(InputError) as refused:
-        ours(copied(made, tmp_path / "a", entries))
+        ours(copied(checkpoint, tmp_path / "a", entries))
     assert message in str(refused.value) and "\n" not in str(refused.value)
 
 
@@ -267,20 +267,24 @@ OTHER_FILES = {
 
 
 @pytest.mark.parametrize("entry", OTHER_FILES)
-def test_entries_that_are_refused_since_transformers_reads_another_model(made, tmp_path, entry):
-    place = copied(made, tmp_path / "a", OTHER_FILES[entry])
-    other = copied(made, tmp_path / "b", {"rms_norm_eps": 0.5}, lambda t: {n: -t[n] for n in t})
-    (other / "config.json").rename(place / "config.4.0.0.json")
-    (other / "model.safetensors").rename(place / "other.safetensors")
-    assert np.abs(theirs(place) - theirs(made)).max() > 0.1
+def test_entries_that_are_refused_since_transformers_reads_another_model(
+    checkpoint, tmp_path, entry
+):
+    place = copied(checkpoint, tmp_path / "a", OTHER_FILES[entry])
+    decoy = copied(
+        checkpoint, tmp_path / "b", {"rms_norm_eps": 0.5}, lambda t: {n: -t[n] for n in t}
+    )
+    (decoy / "config.json").rename(place / "config.4.0.0.json")
+    (decoy / "model.safetensors").rename(place / "other.safetensors")
+    assert np.abs(theirs(place) - theirs(checkpoint)).max() > 0.1
     with pytest.raises(InputError, match=f"{entry} = "):
         ours(place)
 
 
-def test_an_adapter_beside_the_weights(made, tmp_path):
+def test_an_adapter_beside_the_weights(checkpoint, tmp_path):
     """An adapter whose base lies in the same folder; the merged model is read."""
     peft = pytest.importorskip("peft", reason="the oracle: make oracle")
-    place = copied(made, tmp_path / "a")
+    place = copied(checkpoint, tmp_path / "a")
     want = theirs(place)
     model = transformers.AutoModelForCausalLM.from_pretrained(place, dtype=torch.float32)
     lora = peft.LoraConfig(
@@ -296,8 +300,8 @@ def test_an_adapter_beside_the_weights(made, tmp_path):
     with pytest.raises(InputError, match=r"adapter_config\.json: transformers adds this adapter"):
         ours(place)
     adapted.merge_and_unload().save_pretrained(tmp_path / "merged")
-    found = ours(tmp_path / "merged")
-    np.testing.assert_allclose(found, theirs(place), rtol=0, atol=1e-3)
+    logits = ours(tmp_path / "merged")
+    np.testing.assert_allclose(logits, theirs(place), rtol=0, atol=1e-3)
 
 
 def renamed(old, new):
@@ -336,8 +340,8 @@ READ = {
 
 
 @pytest.mark.parametrize(("entries", "tensors"), READ.values(), ids=READ)
-def test_tensors_give_the_logits_of_transformers(made, tmp_path, entries, tensors):
-    place = copied(made, tmp_path / "a", entries, tensors)
+def test_tensors_give_the_logits_of_transformers(checkpoint, tmp_path, entries, tensors):
+    place = copied(checkpoint, tmp_path / "a", entries, tensors)
     want = theirs(place)
     np.testing.assert_allclose(ours(place), want, rtol=0, atol=1e-3)
     weights, config = llama.load(place)
@@ -358,16 +362,16 @@ PREFIXES = (
 
 
 @pytest.mark.parametrize("prefix", PREFIXES)
-def test_wrappers_before_the_names_change_nothing(made, tmp_path, prefix):
+def test_wrappers_before_the_names_change_nothing(checkpoint, tmp_path, prefix):
     """transformers would draw new weights for these; the logits are those of the plain names."""
-    place = copied(made, tmp_path / "a", {}, renamed("", prefix))
-    np.testing.assert_array_equal(ours(place), ours(made))
+    place = copied(checkpoint, tmp_path / "a", {}, renamed("", prefix))
+    np.testing.assert_array_equal(ours(place), ours(checkpoint))
 
 
-def test_a_body_with_another_prefix_than_the_head(made, tmp_path):
+def test_a_body_with_another_prefix_than_the_head(checkpoint, tmp_path):
     for i, prefix in enumerate(("model.language_model.", "transformer.", "")):
-        place = copied(made, tmp_path / str(i), {}, renamed("model.", prefix))
-        np.testing.assert_array_equal(ours(place), ours(made))
+        place = copied(checkpoint, tmp_path / str(i), {}, renamed("model.", prefix))
+        np.testing.assert_array_equal(ours(place), ours(checkpoint))
 
 
 @pytest.mark.parametrize(
@@ -390,7 +394,7 @@ def test_a_body_with_another_prefix_than_the_head(made, tmp_path):
         ),
     ],
 )
-def test_tensors_that_the_model_would_not_use_are_refused(made, tmp_path, tensors, message):
+def test_tensors_that_the_model_would_not_use_are_refused(checkpoint, tmp_path, tensors, message):
     with pytest.raises(InputError) as refused:
-        ours(copied(made, tmp_path / "a", {}, tensors))
+        ours(copied(checkpoint, tmp_path / "a", {}, tensors))
     assert message in str(refused.value) and "\n" not in str(refused.value)

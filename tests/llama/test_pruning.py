@@ -30,54 +30,60 @@ def run(weights, text, config, **methods):
 @pytest.mark.parametrize("method", METHODS)
 def test_exactly_the_asked_share_is_zero(method):
     weights, config = make()
-    others = method if method != "gradient" else "magnitude"
-    found, report = run(
-        weights, tokens(config), config, attention=method, mlp=others, ratio=0.6, mlp_ratio=0.3
+    mlp_method = method if method != "gradient" else "magnitude"
+    sparse, report = run(
+        weights, tokens(config), config, attention=method, mlp=mlp_method, ratio=0.6, mlp_ratio=0.3
     )
     wanted = {"query": 0.6, "key": 0.6, "value": 0, "output": 0} | dict.fromkeys(
         ("gate", "up", "down"), 0.3
     )
     for matrix in MATRICES:
         m, n = getattr(weights.layers[0], matrix).shape
-        rows = (method if matrix in ("query", "key") else others) == "wanda"
+        rows = (method if matrix in ("query", "key") else mlp_method) == "wanda"
         share = wanted[matrix]
         count = n * int(share * m + 1e-9) if rows else int(share * m * n + 1e-9)
-        assert zeros(found, matrix) == [count, count]
+        assert zeros(sparse, matrix) == [count, count]
         np.testing.assert_array_equal(report.sparsity.sel(matrix=matrix), count / (m * n))
-    for kept in ("input_norm", "mlp_norm", "value", "output"):
-        for a, b in zip(found.layers, weights.layers, strict=True):
-            np.testing.assert_array_equal(getattr(a, kept), getattr(b, kept))
+    for field in ("input_norm", "mlp_norm", "value", "output"):
+        for a, b in zip(sparse.layers, weights.layers, strict=True):
+            np.testing.assert_array_equal(getattr(a, field), getattr(b, field))
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_nothing_pruned_is_the_model_itself(method):
     weights, config = make()
-    others = method if method != "gradient" else "wanda"
-    found, report = run(
-        weights, tokens(config), config, attention=method, mlp=others, value_output=others, ratio=0
+    mlp_method = method if method != "gradient" else "wanda"
+    sparse, report = run(
+        weights,
+        tokens(config),
+        config,
+        attention=method,
+        mlp=mlp_method,
+        value_output=mlp_method,
+        ratio=0,
     )
-    chex.assert_trees_all_close(found, weights, rtol=1e-6)
+    chex.assert_trees_all_close(sparse, weights, rtol=1e-6)
     np.testing.assert_allclose(report.attention_error, 0, atol=1e-6)
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_patterns_keep_n_of_every_m_inputs(method):
     weights, config = make()
-    others = method if method != "gradient" else "wanda"
-    found, _ = run(
+    mlp_method = method if method != "gradient" else "wanda"
+    sparse, _ = run(
         weights,
         tokens(config),
         config,
         attention=method,
-        mlp=others,
-        value_output=others,
+        mlp=mlp_method,
+        value_output=mlp_method,
         pattern=(1, 4),
     )
-    for layer in found.layers:
+    for layer in sparse.layers:
         for matrix in MATRICES:
             W = np.asarray(getattr(layer, matrix))
-            kept = (W.reshape(-1, 4, W.shape[1]) != 0).sum(axis=1)
-            assert (kept == 1).all(), matrix
+            counts = (W.reshape(-1, 4, W.shape[1]) != 0).sum(axis=1)
+            assert (counts == 1).all(), matrix
 
 
 def test_layers_are_pruned_one_by_one_behind_what_earlier_ones_became():
@@ -88,38 +94,38 @@ def test_layers_are_pruned_one_by_one_behind_what_earlier_ones_became():
     text, heldout = tokens(config), tokens(config, 2, seed=1)
     gradient = FAST._replace(fit=llama.Fit(steps=4, batch=2))
     methods = {"mlp": "wanda", "ratio": 0.5, "gradient": gradient}
-    found, report = llama.prune(weights, text, config, heldout=heldout, key=5, **methods)
+    sparse, report = llama.prune(weights, text, config, heldout=heldout, key=5, **methods)
     plan, ratios = layers.LayerPlan(mlp="wanda", gradient=gradient), layers.Ratios(0.5, 0.5)
     streams = [model.embed(weights, t) for t in (text, heldout)]
     for i, layer in enumerate(weights.layers):
         at, key = config.at(i), jax.random.fold_in(jax.random.key(5), i)
-        alone, choice = layers.prune_layer(key, layer, streams[0], ratios, plan, at)
-        chex.assert_trees_all_equal(alone, found.layers[i])
-        errors = [float(layers.attention_error(layer, alone, x, at)) for x in streams]
+        sparse_layer, choice = layers.prune_layer(key, layer, streams[0], ratios, plan, at)
+        chex.assert_trees_all_equal(sparse_layer, sparse.layers[i])
+        errors = [float(layers.attention_error(layer, sparse_layer, x, at)) for x in streams]
         names = ("attention_error", "attention_error_heldout")
         assert [float(report[name][i]) for name in names] == errors and errors[0] != errors[1]
         assert float(report.regularization[i]) == float(choice.regularization)
-        streams = [model.block(alone, x, at) for x in streams]
-    other = llama.prune(weights, text, config, key=6, **methods)[0]
-    assert np.abs(np.asarray(other.layers[0].query - found.layers[0].query)).max() > 0
+        streams = [model.block(sparse_layer, x, at) for x in streams]
+    redraw = llama.prune(weights, text, config, key=6, **methods)[0]
+    assert np.abs(np.asarray(redraw.layers[0].query - sparse.layers[0].query)).max() > 0
 
 
 def test_lambda_is_the_one_of_least_error():
     weights, config = make(layers=1)
     text = tokens(config)
     grid = (0.003, 0.03, 0.3)
-    both = llama.prune(
+    grid_run = llama.prune(
         weights, text, config, ratio=0.5, gradient=FAST._replace(regularizations=grid)
     )
-    alone = [
+    single_runs = [
         llama.prune(
             weights, text, config, ratio=0.5, gradient=FAST._replace(regularizations=(lam,))
         )
         for lam in grid
     ]
-    errors = [float(report.attention_error[0]) for _, report in alone]
-    assert float(both[1].attention_error[0]) == pytest.approx(min(errors), rel=1e-5)
-    assert float(both[1].regularization[0]) == pytest.approx(grid[int(np.argmin(errors))])
+    errors = [float(report.attention_error[0]) for _, report in single_runs]
+    assert float(grid_run[1].attention_error[0]) == pytest.approx(min(errors), rel=1e-5)
+    assert float(grid_run[1].regularization[0]) == pytest.approx(grid[int(np.argmin(errors))])
 
 
 @pytest.mark.slow
@@ -136,9 +142,9 @@ def test_variants_of_the_gradient_method():
         "no clip": FAST._replace(fit=FAST.fit._replace(clip=False, step_scale=0.05)),
     }
     for name, gradient in variants.items():
-        found = llama.prune(weights, text, config, ratio=0.5, gradient=gradient)[0]
-        assert zeros(found, "query") == [plain.size // 2], name
-        assert np.abs(np.asarray(found.layers[0].query - plain)).max() > 0, name
+        variant = llama.prune(weights, text, config, ratio=0.5, gradient=gradient)[0]
+        assert zeros(variant, "query") == [plain.size // 2], name
+        assert np.abs(np.asarray(variant.layers[0].query - plain)).max() > 0, name
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -146,8 +152,8 @@ def test_temperatures_lower_the_error_and_keep_the_zeros(method):
     weights, config = make(layers=1)
     text = tokens(config)
     plain, before = run(weights, text, config, attention=method, ratio=0.75)
-    found, after = run(weights, text, config, attention=method, ratio=0.75, temperature=True)
-    assert zeros(found, "query") == zeros(plain, "query")
+    variant, after = run(weights, text, config, attention=method, ratio=0.75, temperature=True)
+    assert zeros(variant, "query") == zeros(plain, "query")
     assert float(after.attention_error[0]) <= float(before.attention_error[0]) * (1 + 1e-6)
 
 
@@ -157,7 +163,7 @@ def test_the_temperature_of_a_head_is_the_best_of_all():
     bias = jax.random.normal(jax.random.key(1), weights.layers[0].query_bias.shape, "float32")
     weights = weights.replace(layers=(weights.layers[0].replace(query_bias=bias),))
     text, methods = tokens(config), {"attention": "magnitude", "ratio": 0.75}
-    (plain,), (found,) = (
+    (plain,), (variant,) = (
         llama.prune(weights, text, config, temperature=scaled, **methods)[0].layers
         for scaled in (False, True)
     )
@@ -171,8 +177,8 @@ def test_the_temperature_of_a_head_is_the_best_of_all():
     )
     errors = [np.sum((scale(a) - target) ** 2, axis=(0, 3, 4)).ravel() for a in factors]
     best = np.repeat(factors[np.argmin(errors, axis=0)], config.head_dim)
-    np.testing.assert_allclose(found.query, plain.query * best[None], rtol=1e-6)
-    np.testing.assert_allclose(found.query_bias, plain.query_bias * best, rtol=1e-6)
+    np.testing.assert_allclose(variant.query, plain.query * best[None], rtol=1e-6)
+    np.testing.assert_allclose(variant.query_bias, plain.query_bias * best, rtol=1e-6)
     assert len({*best.tolist()}) > 1 and min(best) < 1
 
 
@@ -182,24 +188,24 @@ def test_the_stop_is_chosen_on_the_sequences_that_are_not_fitted():
     weights, config = make(layers=1)
     text, stops = tokens(config, seed=2), {1 / 3: 2, 1.0: 6}
     setting = llama.Gradient((0.05,), selection=0.25, fit=llama.Fit(steps=6, stops=(*stops,)))
-    found, report = llama.prune(weights, text, config, gradient=setting)
-    x, alone = model.embed(weights, text), {}
+    sparse, report = llama.prune(weights, text, config, gradient=setting)
+    x, candidates = model.embed(weights, text), {}
     for stop, steps in stops.items():
         one = llama.Gradient((0.05,), fit=llama.Fit(steps=steps))
         (layer,) = llama.prune(weights, text[:3], config, gradient=one)[0].layers
         errors = [layers.attention_error(weights.layers[0], layer, y, config) for y in (x[3:], x)]
-        alone[stop] = (*map(float, errors), layer.query)
-    best, other = (min(alone, key=lambda stop: alone[stop][i]) for i in range(2))
-    assert float(report.stop[0]) == pytest.approx(best) and best != other
-    np.testing.assert_array_equal(found.layers[0].query, alone[best][2])
+        candidates[stop] = (*map(float, errors), layer.query)
+    best, rival = (min(candidates, key=lambda stop: candidates[stop][i]) for i in range(2))
+    assert float(report.stop[0]) == pytest.approx(best) and best != rival
+    np.testing.assert_array_equal(sparse.layers[0].query, candidates[best][2])
 
 
 def test_bfloat16_keeps_its_type_and_zeros():
     weights, config = make()
     half = jax.tree.map(lambda a: a.astype(jnp.bfloat16), weights)
-    found, _ = run(half, tokens(config), config, attention="sparsegpt", ratio=0.5)
-    assert all(leaf.dtype == jnp.bfloat16 for leaf in jax.tree.leaves(found))
-    assert zeros(found, "query") == [128, 128]
+    sparse, _ = run(half, tokens(config), config, attention="sparsegpt", ratio=0.5)
+    assert all(leaf.dtype == jnp.bfloat16 for leaf in jax.tree.leaves(sparse))
+    assert zeros(sparse, "query") == [128, 128]
 
 
 def test_finished_layers_are_kept(tmp_path, monkeypatch):
@@ -218,12 +224,17 @@ def test_finished_layers_are_kept(tmp_path, monkeypatch):
     monkeypatch.setattr(layers, "prune_layer", stop)
     with pytest.raises(KeyboardInterrupt):
         run(weights, text, config, ratio=0.5, keep=tmp_path)
-    seen = []
-    found, again = run(
-        weights, text, config, ratio=0.5, keep=tmp_path, progress=lambda *event: seen.append(event)
+    events = []
+    sparse, again = run(
+        weights,
+        text,
+        config,
+        ratio=0.5,
+        keep=tmp_path,
+        progress=lambda *event: events.append(event),
     )
-    assert len(calls) == 3 and [event[1] for event in seen] == [1, 2]
-    chex.assert_trees_all_equal(found, want)
+    assert len(calls) == 3 and [event[1] for event in events] == [1, 2]
+    chex.assert_trees_all_equal(sparse, want)
     np.testing.assert_array_equal(again.sparsity, report.sparsity)
     run(weights, text, config, ratio=0.4, keep=tmp_path)  # another request starts anew
     assert len(calls) == 5
@@ -241,12 +252,12 @@ def test_kept_layers_are_those_of_the_same_windows(tmp_path):
         {"tokens": text[:half], "heldout": text[half:][::-1, ::-1]},
     ]
     for way in ways:
-        plain, kept = (
+        plain, cache_report = (
             llama.prune(weights, config=config, attention="wanda", ratio=0.5, keep=place, **way)[1]
             for place in (None, tmp_path)
         )
         for name in ("attention_error", "attention_error_heldout"):
-            np.testing.assert_array_equal(kept[name], plain[name])
+            np.testing.assert_array_equal(cache_report[name], plain[name])
     assert len([*tmp_path.iterdir()]) == len(ways)
 
 
@@ -272,12 +283,12 @@ def test_a_method_that_gives_too_few_zeros_is_refused(fewer, monkeypatch):
 
 def test_the_shares_of_zeros_are_of_weights_not_of_matrices():
     weights, config = make()
-    found, report = run(weights, tokens(config), config, attention="magnitude", mlp="magnitude")
-    pruned = [np.asarray(getattr(layer, m)) for layer in found.layers for m in MATRICES]
-    gone, size = sum(np.sum(w == 0) for w in pruned), sum(w.size for w in pruned)
-    assert float(report.sparsity_of_layers) == pytest.approx(gone / size)
-    every = sum(leaf.size for leaf in jax.tree.leaves(found))
-    assert float(report.sparsity_of_model) == pytest.approx(gone / every)
+    sparse, report = run(weights, tokens(config), config, attention="magnitude", mlp="magnitude")
+    pruned = [np.asarray(getattr(layer, m)) for layer in sparse.layers for m in MATRICES]
+    zero_count, size = sum(np.sum(w == 0) for w in pruned), sum(w.size for w in pruned)
+    assert float(report.sparsity_of_layers) == pytest.approx(zero_count / size)
+    total = sum(leaf.size for leaf in jax.tree.leaves(sparse))
+    assert float(report.sparsity_of_model) == pytest.approx(zero_count / total)
 
 
 @pytest.mark.parametrize(
@@ -340,29 +351,29 @@ def test_attributes_say_what_was_done(methods, shares):
     _, report = llama.prune(weights, tokens(config), config, **methods)
     assert [report.attrs[name] for name in ("ratio", "mlp_ratio")] == pytest.approx([*shares])
     pruned = "value" if methods["attention"] == "dense" else "query"
-    found = [float(report.sparsity.sel(layer=0, matrix=matrix)) for matrix in (pruned, "up")]
-    assert found == pytest.approx([*shares], abs=1 / 24)
+    sparsities = [float(report.sparsity.sel(layer=0, matrix=matrix)) for matrix in (pruned, "up")]
+    assert sparsities == pytest.approx([*shares], abs=1 / 24)
 
 
 def test_windows_beyond_the_positions_of_the_model_are_a_warning():
     """Of a config that was read from a file; one that was made here has no such number."""
-    weights, made = make(layers=1)
-    text, short = tokens(made, sequences=2), tokens(made, sequences=2, length=8)
-    read = dataclasses.replace(made, source='{"max_position_embeddings": 11}')
+    weights, config = make(layers=1)
+    text, short = tokens(config, sequences=2), tokens(config, sequences=2, length=8)
+    read = dataclasses.replace(config, source='{"max_position_embeddings": 11}')
     prune = lambda text, **more: llama.prune(weights, text, read, attention="magnitude", **more)
     for call in (
         lambda: llama.perplexity(weights, text, read),
         lambda: prune(text),
         lambda: prune(short, heldout=text),
     ):
-        with pytest.warns(UserWarning, match=r"windows of 12 tokens exceed .* = 11: ") as given:
+        with pytest.warns(UserWarning, match=r"windows of 12 tokens exceed .* = 11: ") as record:
             call()
-        assert len(given) == 1
+        assert len(record) == 1
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         prune(short)
         for source in ("{}", '{"max_position_embeddings": 12}', '{"eos_token_id": 1}'):
-            llama.perplexity(weights, text, dataclasses.replace(made, source=source))
+            llama.perplexity(weights, text, dataclasses.replace(config, source=source))
 
 
 def test_weights_that_are_not_finite_are_named():

@@ -59,16 +59,16 @@ SAME = {
 @pytest.mark.parametrize("settings", SAME.values(), ids=SAME)
 def test_settings_that_change_nothing(folder, trained, settings):
     write(folder, settings)
-    found = texts.encode(TEXT, folder)
-    np.testing.assert_array_equal(found, trained.encode(TEXT, add_special_tokens=False).ids)
+    ids = texts.encode(TEXT, folder)
+    np.testing.assert_array_equal(ids, trained.encode(TEXT, add_special_tokens=False).ids)
 
 
 def test_special_tokens_are_split_if_the_settings_say_so(folder, trained):
     write(folder, SPLIT)
-    found, sizes = texts.encode_sizes(TEXT, folder)
-    whole = trained.encode(TEXT, add_special_tokens=False).ids
-    assert len(found) > len(whole) and not {300, 301} & {*found} and {300, 301} <= {*whole}
-    assert trained.decode(found.tolist()) == TEXT and int(sizes.sum()) == len(TEXT.encode())
+    ids, sizes = texts.encode_sizes(TEXT, folder)
+    intact_ids = trained.encode(TEXT, add_special_tokens=False).ids
+    assert len(ids) > len(intact_ids) and not {300, 301} & {*ids} and {300, 301} <= {*intact_ids}
+    assert trained.decode(ids.tolist()) == TEXT and int(sizes.sum()) == len(TEXT.encode())
 
 
 ADDED = {
@@ -107,8 +107,8 @@ def test_older_files_count_where_transformers_reads_them(folder, trained, name, 
     with pytest.raises(InputError, match=r"special_tokens_map\.json or added_tokens\.json"):
         texts.encode(TEXT, folder)
     write(folder, CLASS | {"added_tokens_decoder": {"300": TOKEN}})
-    whole = trained.encode(TEXT, add_special_tokens=False).ids
-    np.testing.assert_array_equal(texts.encode(TEXT, folder), whole)
+    intact_ids = trained.encode(TEXT, add_special_tokens=False).ids
+    np.testing.assert_array_equal(texts.encode(TEXT, folder), intact_ids)
 
 
 @pytest.mark.parametrize("settings", [*SAME.values(), SPLIT, *map(CLASS.__or__, ADDED.values())])

@@ -75,8 +75,8 @@ def test_logits_are_those_of_numpy(tmp_path, case):
     want = reference.logits(arrays, entries, text)
     weights, config = llama.load(tmp_path / "a")
     np.testing.assert_allclose(llama.logits(weights, [text], config)[0], want, atol=1e-9)
-    for i, written in enumerate((config, dataclasses.replace(config, source="{}"))):
-        again = configs.parse(configs.dump(written, "float64"), "config.json")
+    for i, variant in enumerate((config, dataclasses.replace(config, source="{}"))):
+        again = configs.parse(configs.dump(variant, "float64"), "config.json")
         assert dataclasses.replace(again, source="") == dataclasses.replace(config, source=""), i
 
 
@@ -87,8 +87,10 @@ def test_lengths_of_the_training_that_a_file_leaves_out(kind):
     rope = configs.parse(json.dumps(entries), "config.json").rope
     want = [reference.frequency(entries, i, 6) for i in range(3)]
     np.testing.assert_allclose(frequencies(rope, 6), want)
-    given = configs.parse(json.dumps(entries | {"max_position_embeddings": 16}), "config.json").rope
-    assert given.original_length == 16 and rope.original_length == reference.LENGTHS[kind]
+    explicit_rope = configs.parse(
+        json.dumps(entries | {"max_position_embeddings": 16}), "config.json"
+    ).rope
+    assert explicit_rope.original_length == 16 and rope.original_length == reference.LENGTHS[kind]
 
 
 def test_windows_of_a_config_that_was_changed_are_what_is_written():

@@ -15,10 +15,10 @@ from .models import TEXT, folder, make, tokens
 
 def test_bytes_are_those_of_the_file(tmp_path):
     weights, config = make()
-    found, _ = llama.prune(weights, tokens(config), config, attention="magnitude", ratio=0.75)
-    llama.save(tmp_path / "a", found, config)
+    sparse, _ = llama.prune(weights, tokens(config), config, attention="magnitude", ratio=0.75)
+    llama.save(tmp_path / "a", sparse, config)
     arrays = load_file(tmp_path / "a" / "model.safetensors").values()
-    stored = llama.stored_bytes(found, config)
+    stored = llama.stored_bytes(sparse, config)
     assert stored["full"] == sum(array.nbytes for array in arrays)
     assert stored["zlib"] == sum(len(zlib.compress(array.tobytes(), 6)) for array in arrays)
     # of W_Q (16, 16) and W_K (16, 8), a quarter of the floats and a bit per entry; others in full

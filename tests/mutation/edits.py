@@ -1,10 +1,12 @@
-"""Wrong versions made from the source of a theory: one small edit each, tried on the references.
+"""Wrong versions made from the source of a theory: one small edit each, tried on references and
+checks.
 
 `edits(module, function)` lists them: an index, a range or a slice one off; a step later; another
 axis; mean for sum and back; a factor, a divisor or a term dropped; an arm of a `where`; operands
 swapped; abs for a square; < for <=. A wrong version takes the function's place in its module and is
 detected ("killed") if an entry of metrics, baselines, analyses or predict then differs from
-`tests/reference/THEORY_entries.py`, or the problem and the batch break what it says of them.
+`tests/reference/THEORY_entries.py`, if the problem and the batch break what it says of them, or if
+a check that names the function fails.
 """
 
 import ast
@@ -28,7 +30,7 @@ from jaxtheory.engine.request.settings import numerics
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 sys.path.insert(0, str(Path(__file__).parent))
-from mutants import Mutant, replaced
+from mutants import Mutant, guarded, notices, replaced
 
 from tests.reference import entries
 
@@ -96,29 +98,29 @@ def constant(node: ast.AST) -> bool:
 
 def of_operation(node: ast.BinOp) -> Iterator[ast.expr]:
     """Another operation, or one operand alone."""
-    left, op, right = node.left, node.op, node.right
+    first, op, second = node.left, node.op, node.right
     if isinstance(op, ast.Add):
-        yield ast.BinOp(left, ast.Sub(), right)
-        yield left
+        yield ast.BinOp(first, ast.Sub(), second)
+        yield first
     elif isinstance(op, ast.Sub):
-        yield left if constant(right) else ast.BinOp(right, ast.Sub(), left)
-        yield ast.BinOp(left, ast.Add(), right)
+        yield first if constant(second) else ast.BinOp(second, ast.Sub(), first)
+        yield ast.BinOp(first, ast.Add(), second)
     elif isinstance(op, ast.Mult):
-        yield left
-        yield right
+        yield first
+        yield second
     elif isinstance(op, ast.Div):
-        yield left
-        yield ast.BinOp(left, ast.Mult(), right)
+        yield first
+        yield ast.BinOp(first, ast.Mult(), second)
     elif isinstance(op, ast.Pow):
-        yield ast.Call(ast.Name("abs", ast.Load()), [left], []) if constant(right) else left
+        yield ast.Call(ast.Name("abs", ast.Load()), [first], []) if constant(second) else first
     elif isinstance(op, ast.MatMult):
-        yield ast.BinOp(right, ast.MatMult(), left)
+        yield ast.BinOp(second, ast.MatMult(), first)
     elif isinstance(op, ast.Mod):
-        yield left
-        yield ast.BinOp(left, ast.Mod(), ast.Constant(2))
+        yield first
+        yield ast.BinOp(first, ast.Mod(), ast.Constant(2))
     elif isinstance(op, (ast.BitAnd, ast.BitOr)):
-        yield left
-        yield right
+        yield first
+        yield second
     elif isinstance(op, ast.FloorDiv):
         yield ast.BinOp(node, ast.Add(), ast.Constant(1))
 
@@ -142,9 +144,9 @@ def of_call(node: ast.Call) -> Iterator[ast.expr]:
     for i, word in enumerate(node.keywords):
         if word.arg in ("axis", "ndmin") and constant(word.value):
             axis = ast.literal_eval(word.value)
-            others = [*node.keywords]
-            others[i] = ast.keyword("axis", ast.Constant({0: 1, 1: 0, -1: 0, 2: 1}.get(axis, 0)))
-            yield ast.Call(node.func, node.args, others)
+            keywords = [*node.keywords]
+            keywords[i] = ast.keyword("axis", ast.Constant({0: 1, 1: 0, -1: 0, 2: 1}.get(axis, 0)))
+            yield ast.Call(node.func, node.args, keywords)
 
 
 def of_index(node: ast.Subscript) -> Iterator[ast.expr]:
@@ -251,14 +253,14 @@ def with_other(root: ast.AST, place: ast.AST, new: ast.expr) -> Any:
 
 def definitions(module: ModuleType) -> dict[str, ast.stmt]:
     """The functions of a module and its numeric constants, as trees."""
-    found: dict[str, ast.stmt] = {}
+    trees: dict[str, ast.stmt] = {}
     for node in ast.parse(Path(inspect.getfile(module)).read_text()).body:
         if isinstance(node, ast.FunctionDef):
-            found[node.name] = node
+            trees[node.name] = node
         elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             name = node.targets[0].id
-            found |= {name: node} if isinstance(vars(module).get(name), (int, float)) else {}
-    return found
+            trees |= {name: node} if isinstance(vars(module).get(name), (int, float)) else {}
+    return trees
 
 
 def edits(module: ModuleType, function: str) -> list[Edit]:
@@ -266,7 +268,7 @@ def edits(module: ModuleType, function: str) -> list[Edit]:
     root = definitions(module)[function]
     places = Places()
     places.visit(root)
-    found, seen = [], {}
+    versions, counts = [], {}
     if isinstance(root, ast.Assign) and constant(root.value):
         changes = [(root.value, plus(root.value, 1))]
     else:
@@ -276,11 +278,11 @@ def edits(module: ModuleType, function: str) -> list[Edit]:
         if old == text:
             continue
         change = f"{old} -> {text}"
-        seen[change] = seen.get(change, 0) + 1
-        change += f" #{seen[change]}" if seen[change] > 1 else ""
+        counts[change] = counts.get(change, 0) + 1
+        change += f" #{counts[change]}" if counts[change] > 1 else ""
         tree = with_other(root, node, new)
-        found.append(Edit(module, function, change, getattr(node, "lineno", root.lineno), tree))
-    return found
+        versions.append(Edit(module, function, change, getattr(node, "lineno", root.lineno), tree))
+    return versions
 
 
 def build(edit: Edit) -> Any:
@@ -341,10 +343,10 @@ def traced(compare: Comparison) -> Comparison:
         lines.setdefault(frame.f_code.co_filename, set()).add(frame.f_lineno)
         return local
 
-    def every(frame: Any, event: str, _: Any) -> Any:
+    def trace(frame: Any, event: str, _: Any) -> Any:
         return local(frame, event, None) if frame.f_code.co_filename.startswith(folder) else None
 
-    sys.settrace(every)
+    sys.settrace(trace)
     try:
         compare.run()
     finally:
@@ -355,10 +357,11 @@ def traced(compare: Comparison) -> Comparison:
 
 
 def all_edits(name: str, compares: list[Comparison]) -> list[tuple[Edit, list[Comparison]]]:
-    """The wrong versions of every function that the comparisons run, each with those that run its
-    statement, the fastest first.
+    """The wrong versions of every function that the comparisons run or a check names, each with the
+    comparisons that run its statement, the fastest first.
     """
-    found = []
+    candidates = []
+    named = guarded(jaxtheory.theories.get(name))
     for module_name in sorted(sys.modules):
         if not module_name.startswith(f"jaxtheory.theories.{name}") or ".checks" in module_name:
             continue
@@ -370,13 +373,14 @@ def all_edits(name: str, compares: list[Comparison]) -> list[tuple[Edit, list[Co
                     running = [c for c in compares if names_of(c.lines, function)]
                 else:
                     body = set(range(tree.body[0].lineno, tree.end_lineno + 1))
-                    if not any(c.lines.get(file, set()) & body for c in compares):
-                        break  # the function is not run
+                    run = any(c.lines.get(file, set()) & body for c in compares)
+                    if not run and function not in named:
+                        break
                     lines = statement(tree, edit.line)
                     running = [c for c in compares if c.lines.get(file, set()) & lines]
                 if running or not isinstance(tree, ast.Assign):
-                    found.append((edit, sorted(running, key=lambda c: c.seconds)))
-    return found
+                    candidates.append((edit, sorted(running, key=lambda c: c.seconds)))
+    return candidates
 
 
 def names_of(lines: dict[str, set[int]], name: str) -> bool:
@@ -400,7 +404,7 @@ def statement(tree: ast.stmt, line: int) -> set[int]:
 
 
 def try_edit(edit: Edit, compares: Iterable[Comparison]) -> Mutant:
-    """A wrong version against the references."""
+    """A wrong version against the references, and then against the checks that name it."""
     function = f"{edit.module.__name__.split('.', 3)[-1]}.{edit.function}"
     try:
         wrong = build(edit)
@@ -408,23 +412,25 @@ def try_edit(edit: Edit, compares: Iterable[Comparison]) -> Mutant:
         return Mutant(function, edit.change, f"it cannot be made: {error!r}")
     for compare in compares:
         try:
-            with replaced(edit.module, edit.function, wrong), limited(SECONDS):
+            with numerics("float64"), replaced(edit.module, edit.function, wrong), limited(SECONDS):
                 compare.run()
         except Exception as error:
             why = " ".join(str(error).split())[:120] or type(error).__name__
             return Mutant(function, edit.change, why)
-    return Mutant(function, edit.change, None)
+    theory = jaxtheory.theories.get(edit.module.__name__.split(".")[2])
+    try:
+        with replaced(edit.module, edit.function, wrong), limited(SECONDS):
+            return Mutant(function, edit.change, notices(theory, edit.function))
+    except Exception as error:
+        return Mutant(function, edit.change, type(error).__name__)
 
 
 def try_edits(name: str, every: int = 1, shift: int = 0) -> Iterator[Mutant]:
-    """One of `every` wrong versions of a theory. One on a line that no comparison runs survives
-    untried.
-    """
+    """One of `every` wrong versions of a theory."""
     with numerics("float64"):
         compares = [traced(compare) for compare in comparisons(name)]
     for edit, running in all_edits(name, compares)[shift::every]:
-        with numerics("float64"):
-            mutant = try_edit(edit, running)
+        mutant = try_edit(edit, running)
         if resident() > MEMORY:  # every wrong loop is compiled
             jax.clear_caches()
         yield mutant
@@ -444,18 +450,32 @@ def try_known(name: str, module: str, function: str, change: str) -> Mutant:
     place = importlib.import_module(f"jaxtheory.theories.{name}.{module}")
     edit = next(edit for edit in edits(place, function) if edit.change == change)
     with numerics("float64"):
-        return try_edit(edit, comparisons(name))
+        compares = list(comparisons(name))
+    return try_edit(edit, compares)
 
 
 def equivalent(name: str) -> dict[str, str]:
-    """The wrong versions of a theory, or of the package, that nothing notices, with the reason:
-    survivors_THEORY.txt has reasons, each with its versions indented below it.
-    """
-    found, reason = {}, ""
-    file = Path(__file__).with_name(f"survivors_{name}.txt")
-    for line in file.read_text().splitlines() if file.exists() else []:
+    """The wrong versions of a theory, or of the package, that nothing notices, with the reason."""
+    return below(f"survivors_{name}.txt")
+
+
+def past_survivors() -> list[tuple[str, str, str, str]]:
+    """The edits that once nothing noticed: theory, module, function, change."""
+    rows = []
+    for version, name in below("known.txt").items():
+        place, _, change = version.partition(": ")
+        module, _, function = place.rpartition(".")
+        rows.append((name, module, function, change))
+    return rows
+
+
+def below(file: str) -> dict[str, str]:
+    """The wrong versions of a file, which has them indented below the line that they map to."""
+    versions, head = {}, ""
+    path = Path(__file__).with_name(file)
+    for line in path.read_text().splitlines() if path.exists() else []:
         if line.startswith("    "):
-            found[line.strip()] = reason
+            versions[line.strip()] = head
         elif line.strip():
-            reason = line.strip()
-    return found
+            head = line.strip()
+    return versions

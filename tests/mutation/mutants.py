@@ -1,22 +1,18 @@
-"""Wrong versions of a room's functions, and whether the checks that name a function notice them.
+"""Results times a factor: whether the checks that name a function notice its wrong versions.
 
-Two kinds. Scaled: every function that a check names, times each of FACTORS, as a whole and each
-float array of its result for itself; one compilation of a check serves all factors, which are its
-arguments. Rows: structural mistakes written by hand, `rows_ROOM.py` has ROWS of (theory, module,
-function, wrong), where wrong(original) takes the place of the function.
+Every function that a check names, times each of FACTORS, as a whole and each float array of its
+result for itself. One compilation of a check serves all factors, which are its arguments.
 """
 
 import importlib
 import pkgutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
-import jaxtheory
 from jaxtheory.core.theory import Check, Theory
 from jaxtheory.engine.request import settings
 from jaxtheory.engine.request.settings import numerics
@@ -45,7 +41,7 @@ def guarded(theory: Theory) -> dict[str, list[Check]]:
 
 
 def home(theory: Theory, function: str) -> Any:
-    """The module in which a function or constant of a room, of core or of ops, is defined."""
+    """The module in which a function or constant of a theory, of core or of ops, is defined."""
     package = importlib.import_module(f"jaxtheory.theories.{theory.name}")
     names = [
         m.name
@@ -57,8 +53,8 @@ def home(theory: Theory, function: str) -> Any:
         names += [m.name for m in pkgutil.iter_modules(shared.__path__, f"{folder}.")]
     for name in names:
         module = importlib.import_module(name)
-        found = vars(module).get(function)
-        if isinstance(found, float) or getattr(found, "__module__", None) == name:
+        member = vars(module).get(function)
+        if isinstance(member, float) or getattr(member, "__module__", None) == name:
             return module
     raise LookupError(f"{theory.name}: no module defines {function}")
 
@@ -117,11 +113,11 @@ def runs(check: Check, theory: Theory, change: Callable[[Any], Any], factors: An
         varied = verify.vary_config(theory, example, index, SEEDS, np.float64)
         keys = jax.random.split(jax.random.key(index, impl="rbg"), SEEDS)
 
-        def several(factors: Any, keys: Any, varied: Any) -> Any:
+        def evaluate(factors: Any, keys: Any, varied: Any) -> Any:
             with change(factors):
                 return jax.vmap(check.fn)(keys, varied)
 
-        over = jax.vmap(several, in_axes=(0, None, None))
+        over = jax.vmap(evaluate, in_axes=(0, None, None))
         parts = jax.jit(over, compiler_options=settings.compiler_options(level=0))(
             factors, keys, varied
         )
@@ -139,8 +135,8 @@ def try_scaled(theory: Theory, function: str) -> list[Mutant]:
     have no float arrays. Raises AssertionError where a check fails without any change.
     """
     place, checks = home(theory, function), guarded(theory)[function]
-    original, seen = getattr(place, function), {0}
-    change = lambda factors: replaced(place, function, scaled(original, factors, seen))
+    original, counts = getattr(place, function), {0}
+    change = lambda factors: replaced(place, function, scaled(original, factors, counts))
     with numerics("float64"):
         for check in checks:  # how many arrays there are, from tracing alone
             for index, example in enumerate(theory.examples):
@@ -148,9 +144,9 @@ def try_scaled(theory: Theory, function: str) -> list[Mutant]:
                 with change(np.ones(MOST)):
                     keys = jax.random.split(jax.random.key(0, impl="rbg"), 1)
                     jax.eval_shape(jax.vmap(check.fn), keys, varied)
-        if max(seen) == 0:
+        if max(counts) == 0:
             return []
-        changes, factors = versions(max(seen))
+        changes, factors = versions(max(counts))
         killed: dict[str, str | None] = dict.fromkeys(changes)
         for check in checks:
             for parts in runs(check, theory, change, factors):
@@ -163,27 +159,16 @@ def try_scaled(theory: Theory, function: str) -> list[Mutant]:
     return [Mutant(function, name, killed[name]) for name in changes[1:]]
 
 
-def try_row(theory: Theory, module: str, function: str, wrong: Callable[[Any], Any]) -> Mutant:
-    """A version written by hand against the checks that name its function."""
-    place, checks = importlib.import_module(module), guarded(theory)[function]
-    name = getattr(wrong, "__name__", repr(wrong))
-    with replaced(place, function, wrong(getattr(place, function))):
-        for check in checks:
-            for i in range(len(theory.examples)):
-                one = theory._replace(examples=theory.examples[i : i + 1])
-                table = jaxtheory.verify(one, seeds=SEEDS, only=[check.name]).checks
-                if any(not row.passed for row in table if row.example >= 0):
-                    return Mutant(function, name, check.name)
-    return Mutant(function, name, None)
-
-
-def rows_of(name: str) -> Any:
-    """The module rows_ROOM.py: ROWS, and EXPLAINED, which says why a survivor ("function: change")
-    may survive.
+def notices(theory: Theory, function: str) -> str | None:
+    """The check that fails, of those that name a function; None if all pass. They run operation by
+    operation, as nothing of a wrong version is worth compiling.
     """
-    file = Path(__file__).with_name(f"rows_{name}.py")
-    spec = importlib.util.spec_from_file_location(file.stem, file)
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    with numerics("float64"):
+        for check in guarded(theory).get(function, []):
+            for index, example in enumerate(theory.examples):
+                varied = verify.vary_config(theory, example, index, SEEDS, np.float64)
+                keys = jax.random.split(jax.random.key(index, impl="rbg"), SEEDS)
+                parts = jax.vmap(check.fn)(keys, varied)
+                if parts is not None and not verify._judge(check, *jax.device_get(parts))[2]:
+                    return check.name
+    return None

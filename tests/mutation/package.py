@@ -53,8 +53,8 @@ def changes(node: ast.AST) -> Iterator[str]:
     """The mistakes that replace a node, as text."""
     yield from (f"({ast.unparse(new)})" for new in edits.of_node(node))
     if isinstance(node, ast.BoolOp):
-        other = ast.Or() if isinstance(node.op, ast.And) else ast.And()
-        yield f"({ast.unparse(ast.BoolOp(other, node.values))})"
+        operation = ast.Or() if isinstance(node.op, ast.And) else ast.And()
+        yield f"({ast.unparse(ast.BoolOp(operation, node.values))})"
     elif isinstance(node, ast.Constant) and isinstance(node.value, bool):
         yield str(not node.value)
     elif isinstance(node, ast.Expr | ast.Assign | ast.AugAssign):
@@ -77,26 +77,26 @@ def of_file(file: str) -> list[Wrong]:
     for line in lines:
         offsets.append(offsets[-1] + len(line))
     at = lambda line, column: offsets[line - 1] + column
-    found: list[Wrong] = []
+    versions: list[Wrong] = []
     for name, function in functions(ast.parse(text)):
         places = Places()
         places.visit(function)
-        seen: dict[str, int] = {}
+        counts: dict[str, int] = {}
         for node in places.found:
-            each = [(node, new) for new in changes(node)] + list(conditions(node))
-            for place, new in each:
+            replacements = [(node, new) for new in changes(node)] + list(conditions(node))
+            for place, new in replacements:
                 old = " ".join(ast.unparse(place).split())
                 if old == new.strip("()") or not hasattr(place, "lineno"):
                     continue
                 change = f"{old[:80]} -> {' '.join(new.split())[:80]}"
-                seen[change] = seen.get(change, 0) + 1
-                change += f" #{seen[change]}" if seen[change] > 1 else ""
+                counts[change] = counts.get(change, 0) + 1
+                change += f" #{counts[change]}" if counts[change] > 1 else ""
                 ends = (
                     at(place.lineno, place.col_offset),
                     at(place.end_lineno, place.end_col_offset),
                 )
-                found.append(Wrong(file, name, change, *ends, new))
-    return found
+                versions.append(Wrong(file, name, change, *ends, new))
+    return versions
 
 
 def functions(tree: ast.Module) -> Iterator[tuple[str, ast.AST]]:
@@ -114,8 +114,8 @@ def sample(folder: str, number: int, seed: int) -> list[Wrong]:
     """Some wrong versions of a folder, or of a module of that name."""
     place = ROOT / "jaxtheory" / folder
     files = sorted(place.rglob("*.py")) if place.is_dir() else [place.with_suffix(".py")]
-    every = [wrong for file in files for wrong in of_file(str(file.relative_to(ROOT)))]
-    return random.Random(seed).sample(every, min(number, len(every)))
+    versions = [wrong for file in files for wrong in of_file(str(file.relative_to(ROOT)))]
+    return random.Random(seed).sample(versions, min(number, len(versions)))
 
 
 def own_tests(file: str) -> list[list[str]]:
@@ -124,7 +124,7 @@ def own_tests(file: str) -> list[list[str]]:
     named = Path("tests") / inside.parent / f"test_{inside.name}"
     folder = named.parent if len(inside.parts) > 1 else named
     near = [str(named)] if (ROOT / named).exists() and named != folder else []
-    return [each for each in (near, [str(folder)]) if each]
+    return [paths for paths in (near, [str(folder)]) if paths]
 
 
 def copied(folder: Path) -> None:
@@ -144,7 +144,7 @@ def killer(wrong: Wrong, copy: Path) -> str | None:
     text = place.read_bytes()
     place.write_bytes(text[: wrong.start] + wrong.new.encode() + text[wrong.stop :])
     near = own_tests(wrong.file)
-    runs = [*(("default", each) for each in near), ("all", ["--all", *near[-1]])]
+    runs = [*(("default", paths) for paths in near), ("all", ["--all", *near[-1]])]
     try:
         for label, arguments in runs:
             if fails(copy, arguments):

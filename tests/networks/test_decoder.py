@@ -63,14 +63,14 @@ def attention(x, w, network, maps):
         own = slice(head * d, (head + 1) * d)
         probabilities = np.zeros((L, L))
         for i in range(L):
-            seen = range(i + 1) if network.causal else range(L)
-            for j in seen:
+            context = range(i + 1) if network.causal else range(L)
+            for j in context:
                 a, b = q[i, own], k[j, own]
                 if network.positions == "rotary":
                     a, b = turned(a, i), turned(b, j)
                 score = a @ b / np.sqrt(d)
                 probabilities[i, j] = np.exp(score) if network.softmax else score
-            probabilities[i] /= probabilities[i].sum() if network.softmax else len(seen)
+            probabilities[i] /= probabilities[i].sum() if network.softmax else len(context)
             mixed[i, own] = sum(probabilities[i, j] * v[j, own] for j in range(L))
         maps.append(probabilities)
     return dense(mixed, w["out"])
@@ -160,7 +160,7 @@ def test_its_gradient_equals_central_differences(options):
         return jnp.sum(jnp.asarray(weights) * jnp.tanh(applied(network, variables, inputs)))
 
     def in_numpy(variables):
-        outputs = [forward(network, variables["params"], each)[0] for each in inputs]
+        outputs = [forward(network, variables["params"], sequence)[0] for sequence in inputs]
         return np.sum(weights * np.tanh(outputs))
 
     with usual_promotion():
@@ -170,13 +170,13 @@ def test_its_gradient_equals_central_differences(options):
         place = tuple(random.integers(n) for n in leaf.shape)
 
         def moved(by, path=path, place=place):
-            def each(where, x):
+            def shift(where, x):
                 change = np.zeros(x.shape)
                 if where == path:
                     change[place] = by
                 return x + change
 
-            return jax.tree.map_with_path(each, variables)
+            return jax.tree.map_with_path(shift, variables)
 
         want = (in_numpy(moved(h)) - in_numpy(moved(-h))) / (2 * h)
         (got,) = [g for p, g in jax.tree.leaves_with_path(slope) if p == path]
@@ -187,9 +187,9 @@ def test_the_sown_maps_are_those_of_the_forward_pass():
     network = Transformer(**SIZES, vocabulary=5)
     variables = drawn(network, TOKENS)
     with usual_promotion():
-        _, kept = network.apply(variables, jnp.asarray(TOKENS), mutable=["intermediates"])
+        _, intermediates = network.apply(variables, jnp.asarray(TOKENS), mutable=["intermediates"])
     for layer in range(2):
-        (maps,) = kept["intermediates"][f"attention_{layer}"]["attention"]
+        (maps,) = intermediates["intermediates"][f"attention_{layer}"]["attention"]
         assert maps.shape == (2, 2, 5, 5)
         for row, sequence in zip(maps, TOKENS, strict=True):
             _, want = forward(network, variables["params"], sequence)

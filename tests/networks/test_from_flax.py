@@ -131,13 +131,13 @@ def test_state_is_carried_and_not_trained(theory):
     fast = SIZES.replace(rate=0.5)
     one = algorithm.step(KEY, 0, state, batch, problem, SIZES)
     two = algorithm.step(KEY, 0, state, batch, problem, fast)
-    other = algorithm.step(jax.random.key(9), 0, state, batch, problem, SIZES)
+    three = algorithm.step(jax.random.key(9), 0, state, batch, problem, SIZES)
     name = STATE[theory.name]
     same = lambda a, b: jax.tree.all(jax.tree.map(np.array_equal, a, b))
     assert not same(one.params[name], params[name])  # they follow the batch
     assert same(one.params[name], two.params[name])  # at any learning rate
     assert not same(one.params["params"], two.params["params"])
-    assert not same(one.params["params"], other.params["params"])  # another dropout mask
+    assert not same(one.params["params"], three.params["params"])  # another dropout mask
     embedded = jax.tree.leaves(params["params"])
     assert len(embedded) == 5
     statistics = jax.tree.leaves(one.params[name])
@@ -146,7 +146,7 @@ def test_state_is_carried_and_not_trained(theory):
         if leaf.shape == (6, 4) and not np.array_equal(leaf, np.zeros((6, 4))):
             values = np.asarray(leaf)[np.asarray(tokens)].reshape(-1, 4)
             mean = 0.1 * values.mean(axis=0)
-            assert any(np.allclose(mean, each, rtol=1e-5) for each in statistics)
+            assert any(np.allclose(mean, statistic, rtol=1e-5) for statistic in statistics)
 
 
 @EACH
@@ -154,15 +154,15 @@ def test_loss_and_metrics_do_not_draw(theory):
     params, batch, problem = parts(theory)
     values = [theory.loss(params, batch, problem, SIZES) for _ in range(2)]
     assert values[0] == values[1]
-    found = theory.metrics(params, problem, SIZES)
-    assert set(found) == {"loss", "accuracy"}
-    assert found["loss"] == theory.loss(params, problem.test, problem, SIZES)
+    metrics = theory.metrics(params, problem, SIZES)
+    assert set(metrics) == {"loss", "accuracy"}
+    assert metrics["loss"] == theory.loss(params, problem.test, problem, SIZES)
 
 
 def test_linen_and_nnx_are_the_same_function():
     one, batch, problem = parts(THEORIES["linen"])
     params, stats = one["params"], one["batch_stats"]
-    other = {
+    twin = {
         "params": {
             "embed": params["Embed_0"],
             "norm": params["BatchNorm_0"],
@@ -172,7 +172,7 @@ def test_linen_and_nnx_are_the_same_function():
     }
     values = [
         theory.loss(params, batch, problem, SIZES)
-        for theory, params in ((THEORIES["linen"], one), (THEORIES["nnx"], other))
+        for theory, params in ((THEORIES["linen"], one), (THEORIES["nnx"], twin))
     ]
     np.testing.assert_allclose(values[0], values[1], rtol=1e-12)
 
@@ -181,16 +181,16 @@ def test_linen_and_nnx_are_the_same_function():
 def test_runs_of_a_sweep_are_the_runs_alone(theory):
     vary = {"rate": [0.05, 0.1], "decay": [0.0, 0.1], "algorithm": ["adamw", "sgd"]}
     data = jaxtheory.sweep(theory, SIZES, vary=vary, seeds=2, steps=3)
-    alone = SIZES.replace(rate=0.1, decay=0.1)
+    config = SIZES.replace(rate=0.1, decay=0.1)
     for algorithm in ("adamw", "sgd"):
         run = jaxtheory.simulate(
-            theory, alone, jaxtheory.run_key(0, 1), steps=3, algorithm=algorithm
+            theory, config, jaxtheory.run_key(0, 1), steps=3, algorithm=algorithm
         )
         at = {"rate": 0.1, "decay": 0.1, "seed": 1, "algorithm": algorithm}
         for name in ("loss", "accuracy"):
             np.testing.assert_allclose(data[name].sel(at), run.metrics[name], rtol=1e-5)
-    apart = data["loss"].sel(algorithm="adamw", step=3)
-    assert len(np.unique(apart)) == apart.size  # each field and seed counts
+    losses = data["loss"].sel(algorithm="adamw", step=3)
+    assert len(np.unique(losses)) == losses.size  # each field and seed counts
     assert np.all(data["predicted_loss"] == pytest.approx(0.5004, abs=1e-3))
 
 
@@ -205,7 +205,7 @@ def test_sizes_of_weights_have_a_program_each():
 
 def test_a_store_is_read_again_and_weights_and_observables_are_kept(tmp_path):
     theory = THEORIES["nnx"]
-    asked = {
+    options = {
         "vary": {"rate": [0.1, 0.2]},
         "seeds": 1,
         "steps": 2,
@@ -213,8 +213,8 @@ def test_a_store_is_read_again_and_weights_and_observables_are_kept(tmp_path):
         "observe": {"size": size},
         "store": tmp_path / "store",
     }
-    data = jaxtheory.sweep(theory, SIZES, **asked)
-    again = jaxtheory.sweep(theory, SIZES, **asked)
+    data = jaxtheory.sweep(theory, SIZES, **options)
+    again = jaxtheory.sweep(theory, SIZES, **options)
     assert data.identical(again)
     params = jaxtheory.params(again, theory=theory, rate=0.2, seed=0)
     run = jaxtheory.simulate(theory, SIZES.replace(rate=0.2), KEY, steps=2)
@@ -252,8 +252,8 @@ def test_the_hash_of_a_network_covers_its_module_and_its_optimizer():
         def __call__(self, tokens, train):
             return 2 * super().__call__(tokens, train)
 
-    other = pooled("linen", lambda config: Other(6, config.units.cap), examples=(SIZES,))
-    assert code_hash(list(other)) != base
+    variant = pooled("linen", lambda config: Other(6, config.units.cap), examples=(SIZES,))
+    assert code_hash(list(variant)) != base
     rules = {"adamw": decayed, "sgd": lambda config: optax.sgd(2 * config.rate)}
     faster = from_flax("linen", linen, TASK, optimizer=rules, Config=Config, examples=(SIZES,))
     assert code_hash(list(faster)) != base
@@ -279,8 +279,8 @@ class Over(nn.Module):
 )
 def test_a_store_has_no_data_of_another_network(network, tmp_path):
     def swept(n, **where):
-        made = network(n)
-        theory = pooled("net", lambda config: made, examples=(SIZES,))
+        module = network(n)
+        theory = pooled("net", lambda config: module, examples=(SIZES,))
         return jaxtheory.sweep(theory, SIZES, seeds=1, steps=1, **where)
 
     first = swept(2, store=tmp_path / "store")
@@ -295,15 +295,15 @@ def test_another_loss_rebuilds_the_algorithms():
     def loss(params, batch, problem, config):
         return 3 * theory.loss(params, batch, problem, config)
 
-    other = theory.replace(loss=loss)
-    assert list(other.algorithms) == ["adamw", "sgd"]
+    variant = theory.replace(loss=loss)
+    assert list(variant.algorithms) == ["adamw", "sgd"]
     _, batch, problem = parts(theory)
-    state = other.algorithms["sgd"].init(KEY, problem, SIZES)
-    new = other.algorithms["sgd"].step(KEY, 0, state, batch, problem, SIZES)
+    state = variant.algorithms["sgd"].init(KEY, problem, SIZES)
+    new = variant.algorithms["sgd"].step(KEY, 0, state, batch, problem, SIZES)
     slope = theory.gradient(state.params, batch, problem, SIZES)["params"]
     want = jax.tree.map(lambda w, g: w - 0.3 * g, state.params["params"], slope)
-    for got, each in zip(jax.tree.leaves(new.params["params"]), jax.tree.leaves(want), strict=True):
-        np.testing.assert_allclose(got, each, rtol=1e-10, atol=1e-14)
+    for got, leaf in zip(jax.tree.leaves(new.params["params"]), jax.tree.leaves(want), strict=True):
+        np.testing.assert_allclose(got, leaf, rtol=1e-10, atol=1e-14)
     stats = zip(*(jax.tree.leaves(x.params["batch_stats"]) for x in (state, new)), strict=True)
     assert all(np.array_equal(one, two) for one, two in stats)
 
@@ -363,8 +363,8 @@ def test_bad_input_is_one_sentence(changes, message):
         "examples": (SIZES,),
     }
     with pytest.raises(InputError, match=message) as error:
-        given = arguments | changes
-        from_flax(given.pop("name"), given.pop("module"), given.pop("task"), **given)
+        options = arguments | changes
+        from_flax(options.pop("name"), options.pop("module"), options.pop("task"), **options)
     assert len(str(error.value).splitlines()) == 1
 
 
@@ -397,7 +397,7 @@ class Sowing(nnx.Module):
 def test_attention_of_saved_weights_is_that_of_the_run(tmp_path):
     module = lambda config, rngs: Sowing(config.num_states.cap, rngs)
     theory = from_flax("sowing", module, TASK, optimizer=plain, Config=Config, examples=(SIZES,))
-    asked = {
+    options = {
         "vary": {"rate": [0.1, 0.2]},
         "seeds": 2,
         "steps": 2,
@@ -407,7 +407,7 @@ def test_attention_of_saved_weights_is_that_of_the_run(tmp_path):
         "dims": {"attention": ("layer", "head", "query", "key")},
         "store": tmp_path / "store",
     }
-    jaxtheory.sweep(theory, SIZES, **asked)
+    jaxtheory.sweep(theory, SIZES, **options)
     data = jaxtheory.open_store(tmp_path / "store")
     where = {"rate": 0.2, "seed": 1}
     params = jaxtheory.params(data, theory=theory, **where)
@@ -496,7 +496,7 @@ def test_an_optimizer_that_draws_has_noise_of_the_run():
     module = lambda config: nn.Embed(6, 6)
     theory = from_flax("net", module, TASK, optimizer=rules, Config=Config, examples=(SIZES,))
     fixed = jaxtheory.simulate(theory, SIZES, KEY, steps=0)
-    asked = {"start": fixed.params, "problem": fixed.problem, "steps": 1}
-    runs = [jaxtheory.simulate(theory, SIZES, jaxtheory.run_key(0, k), **asked) for k in (0, 1)]
-    one, other = (run.params["params"]["embedding"] for run in runs)
-    assert np.abs(one - other).min() > 1e-6
+    options = {"start": fixed.params, "problem": fixed.problem, "steps": 1}
+    runs = [jaxtheory.simulate(theory, SIZES, jaxtheory.run_key(0, k), **options) for k in (0, 1)]
+    one, two = (run.params["params"]["embedding"] for run in runs)
+    assert np.abs(one - two).min() > 1e-6

@@ -20,7 +20,7 @@ def test_maps_are_ordered_by_layer_beyond_ten():
     query["kernel"], query["bias"] = jnp.zeros((4, 4)), jnp.zeros(4)
     maps = deep.maps(variables, TOKENS, None)
     assert maps.shape == (11, 2, 1, 3, 3)
-    uniform = [np.allclose(each[:, :, 2], 1 / 3, atol=1e-12) for each in maps]
+    uniform = [np.allclose(layer[:, :, 2], 1 / 3, atol=1e-12) for layer in maps]
     assert uniform == [False] * 10 + [True]
 
 
@@ -28,8 +28,8 @@ def test_a_module_that_sows_nothing_has_no_maps():
     plain = LinenModule("plain", lambda config: nn.Embed(3, 3))
     variables = plain.variables(jax.random.key(0), TOKENS, None)
     assert plain.maps(variables, TOKENS, None) is None
-    outputs, others = plain.run(variables, TOKENS, None)
-    assert others == {} and outputs.dtype == jnp.float64
+    outputs, state = plain.run(variables, TOKENS, None)
+    assert state == {} and outputs.dtype == jnp.float64
 
 
 def test_each_stream_and_each_layer_draws_other_numbers_in_each_step():

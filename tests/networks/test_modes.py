@@ -49,7 +49,7 @@ def in_nnx(call):
     return NnxModule("net", lambda config, rngs: Net(rngs))
 
 
-def both(network):
+def run_modes(network):
     """The outputs in evaluation and in training, and the state after each."""
     variables = network.variables(jax.random.key(0), X, None)
     return [network.run(variables, X, None, key) for key in (None, jax.random.key(1))]
@@ -58,7 +58,7 @@ def both(network):
 @pytest.mark.parametrize("word", WORDS)
 @pytest.mark.parametrize("made", [linen, in_nnx])
 def test_the_mode_has_five_names(word, made):
-    (still, before), (moving, after) = both(made(WORDS[word]))
+    (still, before), (moving, after) = run_modes(made(WORDS[word]))
     assert np.count_nonzero(still) == 24 and 4 < np.count_nonzero(moving) < 20
     same = jax.tree.map(np.array_equal, before, after)
     assert not any(jax.tree.leaves(same))
@@ -66,7 +66,7 @@ def test_the_mode_has_five_names(word, made):
 
 def test_an_argument_that_is_not_known_is_named():
     with pytest.raises(InputError, match="net: its __call__ needs the argument is_test, but it"):
-        both(linen(lambda self, x, is_test: self.run(x, not is_test)))
+        run_modes(linen(lambda self, x, is_test: self.run(x, not is_test)))
     assert modes.arguments("net", lambda self, x, *rest, scale=1.0, **more: x, True) == {}
 
 
@@ -103,7 +103,7 @@ def test_a_layer_that_is_off_in_training_is_refused(case):
         r"\(use_running_average is True\); let __call__ take the mode as train, training",
     }
     with pytest.raises(InputError, match=match.get(case, "net: the layer .* is off in a training")):
-        both(OFF[case])
+        run_modes(OFF[case])
 
 
 @pytest.mark.parametrize("kind", ["linen", "nnx"])
@@ -122,5 +122,5 @@ def test_dropout_of_no_unit_may_be_off(kind):
 
     linen, again = (lambda config: Net()), (lambda config, rngs: Again(rngs))
     network = LinenModule("net", linen) if kind == "linen" else NnxModule("net", again)
-    (still, _), (moving, _) = both(network)
+    (still, _), (moving, _) = run_modes(network)
     np.testing.assert_array_equal(still, moving)

@@ -44,15 +44,15 @@ def test_maps_are_ordered_by_layer_beyond_ten():
     dense["kernel"], dense["bias"] = jnp.zeros((4, 4)), jnp.zeros(4)
     maps = STACK.maps(variables, TOKENS, None)
     assert maps.shape == (11, 2, 1, 3, 3)
-    uniform = [np.allclose(each, 1 / 3, atol=1e-12) for each in maps]
+    uniform = [np.allclose(layer, 1 / 3, atol=1e-12) for layer in maps]
     assert uniform == [False] * 10 + [True]
 
 
 def test_the_call_is_told_if_it_trains_and_runs_in_float64():
     variables = STACK.variables(jax.random.key(0), TOKENS, None)
-    still, others = STACK.run(variables, TOKENS, None)
+    still, state = STACK.run(variables, TOKENS, None)
     moving, _ = STACK.run(variables, TOKENS, None, jax.random.key(1))
-    assert others == {} and still.dtype == jnp.float64
+    assert state == {} and still.dtype == jnp.float64
     assert not np.allclose(still, moving)
     exact = jax.tree.map(lambda x: x + 1e-12, variables)
     assert not np.array_equal(STACK.run(exact, TOKENS, None)[0], still)

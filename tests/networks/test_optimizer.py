@@ -75,10 +75,10 @@ class Net(nn.Module):
 def test_only_matrices_of_weights_decay():
     with usual_promotion():
         params = Net().init(jax.random.key(0), jnp.zeros((1, 3), int))["params"]
-    found = jax.tree.leaves_with_path(_decayed(params))
-    names = {jax.tree_util.keystr(p, simple=True, separator="."): kept for p, kept in found}
-    assert {name.rpartition(".")[2] for name, kept in names.items() if kept} == {"kernel"}
-    assert {name.rpartition(".")[2] for name, kept in names.items() if not kept} == {
+    leaves = jax.tree.leaves_with_path(_decayed(params))
+    names = {jax.tree_util.keystr(p, simple=True, separator="."): decays for p, decays in leaves}
+    assert {name.rpartition(".")[2] for name, decays in names.items() if decays} == {"kernel"}
+    assert {name.rpartition(".")[2] for name, decays in names.items() if not decays} == {
         *("bias", "scale", "embedding", "positions")
     }
     assert names["embed.kernel"]  # a matrix that acts on vectors

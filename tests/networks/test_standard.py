@@ -93,8 +93,8 @@ def test_unknown_names_are_refused():
 def kernels(params):
     """True for the weights of dense layers, which Flax calls kernel."""
     return {
-        name: kernels(each) if isinstance(each, dict) else name == "kernel"
-        for name, each in params.items()
+        name: kernels(child) if isinstance(child, dict) else name == "kernel"
+        for name, child in params.items()
     }
 
 

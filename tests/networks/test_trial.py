@@ -39,7 +39,7 @@ def module(change):
     return lambda config: Changed()
 
 
-def made(network, example=SIZES, rule=lambda config: optax.sgd(0.1), task=TASK):
+def build(network, example=SIZES, rule=lambda config: optax.sgd(0.1), task=TASK):
     return from_flax("mine", network, task, optimizer=rule, Config=Config, examples=(example,))
 
 
@@ -79,11 +79,11 @@ def printed(x):
 )
 def test_what_is_not_a_function_is_refused(change, message):
     with pytest.raises(InputError, match=message):
-        made(module(change))
+        build(module(change))
 
 
 def test_the_trial_passes_a_function():
-    assert made(module(lambda x: x * 2)).name == "mine"
+    assert build(module(lambda x: x * 2)).name == "mine"
 
 
 def dropped(config):
@@ -109,7 +109,7 @@ def widened_nnx(config, rngs):
 )
 def test_a_traced_field_as_a_shape_is_named(network, field):
     with pytest.raises(InputError) as error:
-        made(network)
+        build(network)
     message = str(error.value)
     assert message.startswith(f"mine: {field} ({field}) = 2.0 is a traced field, but the module")
     assert "Error: " in message and "concrete value" in message  # the cause
@@ -118,7 +118,7 @@ def test_a_traced_field_as_a_shape_is_named(network, field):
 
 def test_an_invalid_example_is_named():
     with pytest.raises(InputError, match=r"clockwise_probability \(p\) = 2.0: must be a number in"):
-        made(module(jnp.sin), SIZES.replace(p=2.0))
+        build(module(jnp.sin), SIZES.replace(p=2.0))
 
 
 UNIT = jaxtheory.draws.base_key(1)
@@ -165,19 +165,19 @@ NNX_KEYS = {
 def test_a_module_that_draws_from_a_key_of_its_own_is_refused(case):
     words = trial._DRAWS[case.partition(" ")[0]]
     with pytest.raises(InputError, match=re.escape(f"mine: the module {words}")) as error:
-        made(lambda config: Drawing(OWN_KEYS[case]))
+        build(lambda config: Drawing(OWN_KEYS[case]))
     assert "(test_trial.py, line" in str(error.value)
 
 
 @pytest.mark.parametrize("case", NNX_KEYS)
 def test_an_nnx_module_that_does_is_refused(case):
     with pytest.raises(InputError, match=re.escape(f"mine: the module {trial._DRAWS[case]}")):
-        made(lambda config, rngs: Again(NNX_KEYS[case], rngs))
+        build(lambda config, rngs: Again(NNX_KEYS[case], rngs))
 
 
 def test_fixed_features_may_be_declared():
     fixed = lambda self, x, train: added(jaxtheory.draws.fixed_key(0), x)
-    assert made(lambda config: Drawing(fixed)).name == "mine"
+    assert build(lambda config: Drawing(fixed)).name == "mine"
 
 
 def warm(config):
@@ -209,5 +209,5 @@ BLAMED = {
 def test_what_is_not_the_modules_fault_is_not_called_its(case):
     changes, match = BLAMED[case]
     with pytest.raises(InputError, match=match) as error:
-        made(module(jnp.sin), **changes)
+        build(module(jnp.sin), **changes)
     assert "module" not in str(error.value)

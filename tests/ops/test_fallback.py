@@ -22,30 +22,30 @@ def chosen(x, y):
 
 def called(function, *args):
     CALLS.clear()
-    found = jax.block_until_ready(jax.jit(function)(*args))
+    outputs = jax.block_until_ready(jax.jit(function)(*args))
     jax.effects_barrier()
-    return found, len(CALLS)
+    return outputs, len(CALLS)
 
 
 def test_the_function_is_called_where_it_is_needed():
-    found, calls = called(chosen, jnp.asarray(3.0), jnp.asarray(5.0))
-    assert (found["sum"], found["product"], calls) == (8, 15, 1)
-    found, calls = called(chosen, jnp.asarray(1.0), jnp.asarray(5.0))
-    assert (found["sum"], found["product"], calls) == (0, 1, 0)
+    outputs, calls = called(chosen, jnp.asarray(3.0), jnp.asarray(5.0))
+    assert (outputs["sum"], outputs["product"], calls) == (8, 15, 1)
+    outputs, calls = called(chosen, jnp.asarray(1.0), jnp.asarray(5.0))
+    assert (outputs["sum"], outputs["product"], calls) == (0, 1, 0)
 
 
 def test_lanes_that_do_not_need_it_keep_their_value():
     x, y = jnp.asarray([1.0, 3.0, 0.0]), jnp.asarray([5.0, 5.0, 5.0])
-    found, calls = called(jax.vmap(chosen), x, y)
-    np.testing.assert_array_equal(found["sum"], [0, 8, 0])
-    np.testing.assert_array_equal(found["product"], [1, 15, 1])
+    outputs, calls = called(jax.vmap(chosen), x, y)
+    np.testing.assert_array_equal(outputs["sum"], [0, 8, 0])
+    np.testing.assert_array_equal(outputs["product"], [1, 15, 1])
     assert calls > 0
     assert called(jax.vmap(chosen), x.at[1].set(1), y)[1] == 0
 
 
 def test_an_infinite_argument_does_no_harm():
-    found, _ = called(chosen, jnp.asarray(np.inf), jnp.asarray(5.0))
-    assert found["sum"] == np.inf
+    outputs, _ = called(chosen, jnp.asarray(np.inf), jnp.asarray(5.0))
+    assert outputs["sum"] == np.inf
 
 
 def test_a_plan_does_not_count_it():

@@ -18,8 +18,10 @@ def test_as_many_rows_as_entries_have_the_spectrum(spectrum):
     V, restriction = restricted(lambda v: H @ v, jnp.zeros(n), n)
     np.testing.assert_allclose(V @ V.T, np.eye(n), atol=1e-12)
     np.testing.assert_allclose(restriction, V @ H @ V.T, atol=1e-12 * max(map(abs, spectrum)))
-    found = np.linalg.eigvalsh(restriction)
-    np.testing.assert_allclose(found, sorted(spectrum), atol=1e-12 * max(1, *map(abs, spectrum)))
+    eigenvalues = np.linalg.eigvalsh(restriction)
+    np.testing.assert_allclose(
+        eigenvalues, sorted(spectrum), atol=1e-12 * max(1, *map(abs, spectrum))
+    )
 
 
 def test_a_few_rows_are_orthonormal_and_hold_the_largest_eigenvalue():

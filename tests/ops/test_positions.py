@@ -15,10 +15,10 @@ def test_indices_count_from_zero():
 
 @pytest.mark.parametrize(("length", "dim"), [(1, 1), (3, 3), (4, 9)])
 def test_encodings_are_sines_and_orthogonal(length, dim):
-    found = np.asarray(positions.sines(Size(length), Size(dim)))
+    encodings = np.asarray(positions.sines(Size(length), Size(dim)))
     i, k = np.arange(1, length + 1)[:, None], np.arange(1, dim + 1)[None, :]
-    np.testing.assert_allclose(found, np.sin(i * k * np.pi / (dim + 1)), atol=1e-14)
-    np.testing.assert_allclose(found @ found.T, (dim + 1) / 2 * np.eye(length), atol=1e-13)
+    np.testing.assert_allclose(encodings, np.sin(i * k * np.pi / (dim + 1)), atol=1e-14)
+    np.testing.assert_allclose(encodings @ encodings.T, (dim + 1) / 2 * np.eye(length), atol=1e-13)
 
 
 def test_padding_is_zero_and_changes_nothing():
@@ -30,5 +30,5 @@ def test_padding_is_zero_and_changes_nothing():
 
 def test_a_long_position_loses_no_digits():
     """Position 1 + 2 (M + 1) n has the encoding of position 1."""
-    found = positions.sines(Size(1 + 2 * 8 * 1000), Size(7))
-    np.testing.assert_allclose(found[-1], found[0], atol=1e-15)
+    encodings = positions.sines(Size(1 + 2 * 8 * 1000), Size(7))
+    np.testing.assert_allclose(encodings[-1], encodings[0], atol=1e-15)

@@ -15,12 +15,12 @@ def test_sums_and_their_derivatives_are_those_one_by_one(length, axis):
     x = jax.random.normal(jax.random.key(length), (3, 3)).at[0, 0].set(0)
     x = jnp.resize(x, (length, 3) if axis == 0 else (3, length))
     terms = lambda x: (x, x * x, jnp.exp(x))
-    together = lambda x: sum(jnp.sum(jnp.sin(y)) for y in sums(*terms(x), axis=axis))
-    apart = lambda x: sum(jnp.sum(jnp.sin(jnp.sum(y, axis=axis))) for y in terms(x))
-    for each in (lambda f: f, jax.grad, jax.jacfwd, jax.hessian):
-        np.testing.assert_allclose(each(together)(x), each(apart)(x), rtol=1e-12, atol=1e-12)
-    both = jax.vmap(together)(jnp.stack([x, 2 * x]))
-    np.testing.assert_allclose(both, [apart(x), apart(2 * x)], rtol=1e-12, atol=1e-12)
+    joint = lambda x: sum(jnp.sum(jnp.sin(y)) for y in sums(*terms(x), axis=axis))
+    separate = lambda x: sum(jnp.sum(jnp.sin(jnp.sum(y, axis=axis))) for y in terms(x))
+    for derive in (lambda f: f, jax.grad, jax.jacfwd, jax.hessian):
+        np.testing.assert_allclose(derive(joint)(x), derive(separate)(x), rtol=1e-12, atol=1e-12)
+    pair = jax.vmap(joint)(jnp.stack([x, 2 * x]))
+    np.testing.assert_allclose(pair, [separate(x), separate(2 * x)], rtol=1e-12, atol=1e-12)
 
 
 def test_sums_means_and_identities_ignore_padding():

@@ -22,6 +22,6 @@ def test_words_are_those_of_the_cipher():
     key = draws.run_key(1, 2)
     rows, blocks = np.indices((3, 4)).astype(np.uint32)
     pair = jax.random.bits(key, (2,), jnp.uint32)
-    both = jax.extend.random.threefry_2x32(pair, np.stack([blocks, rows]).reshape(-1))
-    want = np.moveaxis(np.asarray(both).reshape(2, 3, 4), 0, 2).reshape(3, 8)[:, :7]
+    words = jax.extend.random.threefry_2x32(pair, np.stack([blocks, rows]).reshape(-1))
+    want = np.moveaxis(np.asarray(words).reshape(2, 3, 4), 0, 2).reshape(3, 8)[:, :7]
     np.testing.assert_array_equal(draws.words(key, 3, 7), want)

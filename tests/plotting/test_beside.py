@@ -19,22 +19,22 @@ def curves(ax, heights):
 
 
 def test_at_most_four_curves_have_names_beside_them_and_more_a_legend():
-    figure, ((few, many),) = plot.panels(2)
-    curves(few, HEIGHTS[:4])
-    curves(many, HEIGHTS)
+    figure, ((sparse, dense),) = plot.panels(2)
+    curves(sparse, HEIGHTS[:4])
+    curves(dense, HEIGHTS)
     plot.add_caption(figure)
-    assert few.get_legend() is None and len(many.get_legend().get_texts()) == 5
-    assert not many.texts
-    for color, (height, text) in enumerate(zip(HEIGHTS, few.texts, strict=False)):
+    assert sparse.get_legend() is None and len(dense.get_legend().get_texts()) == 5
+    assert not dense.texts
+    for color, (height, text) in enumerate(zip(HEIGHTS, sparse.texts, strict=False)):
         assert text.get_text() == f"y = {height:g}"
         assert text.get_color() == darkened(plot.COLORS[color])
     figure.draw_without_rendering()
-    boxes = [text.get_window_extent() for text in few.texts]
-    levels = few.transData.transform([(0, height) for height in HEIGHTS[:4]])[:, 1]
+    boxes = [text.get_window_extent() for text in sparse.texts]
+    levels = sparse.transData.transform([(0, height) for height in HEIGHTS[:4]])[:, 1]
     for box, level in zip(boxes, levels, strict=True):
         assert np.argmin(abs(levels - (box.y0 + box.y1) / 2)) == list(levels).index(level)
-        assert not any(box.y0 < other < box.y1 for other in levels)
-        assert few.get_window_extent().x1 >= box.x1 > few.get_window_extent().x1 - 20
+        assert not any(box.y0 < neighbor < box.y1 for neighbor in levels)
+        assert sparse.get_window_extent().x1 >= box.x1 > sparse.get_window_extent().x1 - 20
 
 
 def test_curves_that_coincide_keep_their_legend():
@@ -66,19 +66,19 @@ def test_a_legend_below_gives_way_to_names_in_one_panel_or_in_two(same, names):
 
 
 def test_legends_with_titles_stay():
-    figure, ((left, right),) = plot.panels(2)
-    for ax in (left, right):
+    figure, ((left_ax, right_ax),) = plot.panels(2)
+    for ax in (left_ax, right_ax):
         curves(ax, (1.0, 2.0))
-    left.legend(title="y")
-    right.get_legend().remove()
-    plot.legend_below(figure, left, right, titles=("rate of W", "rate of V"))
+    left_ax.legend(title="y")
+    right_ax.get_legend().remove()
+    plot.legend_below(figure, left_ax, right_ax, titles=("rate of W", "rate of V"))
     height = figure.get_figheight()
     plot.add_caption(figure)
     assert [legend.get_title().get_text() for legend in figure.legends] == [
         "rate of W",
         "rate of V",
     ]
-    assert left.get_legend() and not left.texts and not right.texts
+    assert left_ax.get_legend() and not left_ax.texts and not right_ax.texts
     assert figure.get_figheight() >= height
 
 

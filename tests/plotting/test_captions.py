@@ -43,7 +43,7 @@ def test_numbers_of_points_bars_and_bands():
     axes[1].bar([0, 1], [9, 10], label="heights")
     plot.ticks(axes[1].xaxis, [0, 1], ["a", "b"])
     axes[2].fill_between([1, 2], [0, 1], [2, 3], label="area")
-    found = [
+    entries = [
         {key: row[key] for key in ("panel", "kind", "label", "x", "y", "low", "high")}
         for row in plot.numbers(figure)
     ]
@@ -56,8 +56,8 @@ def test_numbers_of_points_bars_and_bands():
         (2, "bar", "heights", "b", 10, "", ""),
         (3, "band", "area", 1, "", 0, 2),
     ):
-        assert dict(zip(keys, row, strict=True)) in found
-    assert len(found) == 10
+        assert dict(zip(keys, row, strict=True)) in entries
+    assert len(entries) == 10
 
 
 def test_numbers_of_theory_and_of_a_line_across_the_panel():
@@ -80,8 +80,8 @@ def test_numbers_say_which_quantity_each_panel_shows():
     cells = xr.DataArray([[0.1, 0.2], [0.3, 0.4]], {"a": [1, 2], "b": [3, 4]}, ("a", "b"))
     plot.heat(axes[1, 0], cells, "a", "b", label=long)
     plot.finish(axes[1, 0], "a [s]", "b")
-    many = xr.DataArray(np.ones((9, 4)), {"rate": np.arange(9.0), "step": STEPS}, ("rate", "step"))
-    plot.lines(axes[1, 1], many, "step", "rate", label="learning rate")
+    lines = xr.DataArray(np.ones((9, 4)), {"rate": np.arange(9.0), "step": STEPS}, ("rate", "step"))
+    plot.lines(axes[1, 1], lines, "step", "rate", label="learning rate")
     plot.finish(axes[1, 1], "step t", "loss")
     before = plot.numbers(figure)
     plot.add_caption(figure)

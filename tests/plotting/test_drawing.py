@@ -77,9 +77,9 @@ def test_without_latex_it_is_drawn_without_latex(monkeypatch):
     monkeypatch.setenv("PATH", "")
     said: list[str] = []
     with matplotlib.rc_context({"text.usetex": True}):
-        made = drawing(picture, ("png", "svg"), said.append)
+        rendering = drawing(picture, ("png", "svg"), said.append)
         assert matplotlib.rcParams["text.usetex"]  # as the user has it
-    assert all(len(content) > 5000 for content in made.files.values())
+    assert all(len(content) > 5000 for content in rendering.files.values())
     (line,) = said
     assert "default settings" in line and "latex" in line and "\n" not in line
 

@@ -5,7 +5,7 @@ import pytest
 import xarray as xr
 
 from jaxtheory import InputError
-from jaxtheory.plotting.entries import taken
+from jaxtheory.plotting.entries import select
 
 VALUES = xr.DataArray(
     np.arange(24.0).reshape(2, 1, 3, 4),
@@ -15,10 +15,10 @@ VALUES = xr.DataArray(
 
 
 def test_one_entry_or_several_are_taken() -> None:
-    assert taken(VALUES, ("step",), {"rate": 0.2}).identical(VALUES.isel(one=0, rate=1, drop=True))
-    two = taken(VALUES, ("rate", "step"), {"rate": [0.4, 0.1]})
+    assert select(VALUES, ("step",), {"rate": 0.2}).identical(VALUES.isel(one=0, rate=1, drop=True))
+    two = select(VALUES, ("rate", "step"), {"rate": [0.4, 0.1]})
     assert two.rate.values.tolist() == [0.4, 0.1] and set(two.dims) == {"seed", "rate", "step"}
-    assert taken(VALUES.isel(rate=[0]), ("rate", "step")).sizes["rate"] == 1  # is asked for
+    assert select(VALUES.isel(rate=[0]), ("rate", "step")).sizes["rate"] == 1  # is asked for
 
 
 @pytest.mark.parametrize(
@@ -37,11 +37,11 @@ def test_one_entry_or_several_are_taken() -> None:
 )
 def test_others_are_told_in_one_sentence(dims: tuple, at: dict | None, said: str) -> None:
     with pytest.raises(InputError) as error:
-        taken(VALUES, dims, at)
+        select(VALUES, dims, at)
     assert str(error.value).startswith(said) and "\n" not in str(error.value)
 
 
 def test_many_entries_are_not_all_named() -> None:
     values = xr.DataArray(np.zeros((2, 9)), dims=("step", "index"))
     with pytest.raises(InputError, match=r"index \(0, 1, 2, 3, 4 and 4 more\)"):
-        taken(values, ("step",))
+        select(values, ("step",))

@@ -13,8 +13,8 @@ from jaxtheory.plotting.grid import flaws, say_once, share
 def test_no_cell_is_empty(columns: int, rows: int, across: int) -> None:
     figure, axes = plot.panels(columns, rows, across=across)
     assert axes.shape == (rows, columns) and flaws(figure) == []
-    whole = sum(share(ax)[0] * share(ax)[1] for ax in axes.flat)
-    assert whole == pytest.approx(1)
+    total = sum(share(ax)[0] * share(ax)[1] for ax in axes.flat)
+    assert total == pytest.approx(1)
 
 
 def test_a_row_without_room_becomes_a_column() -> None:

@@ -92,7 +92,7 @@ def test_names_do_not_run_together(width: float, kind: str) -> None:
         if aslant:  # a line of text between their ends
             assert (np.diff([box.x1 for box in boxes]) > 1.2 * 6.5 * figure.dpi / 72).all()
         else:
-            assert not any(one.overlaps(other) for one, other in itertools.pairwise(boxes))
+            assert not any(one.overlaps(neighbor) for one, neighbor in itertools.pairwise(boxes))
 
 
 def test_every_name_is_written_where_it_has_room() -> None:

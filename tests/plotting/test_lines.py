@@ -47,7 +47,7 @@ def test_lines_of_many_points_differ_without_colors():
     for color in range(2):
         plot.series(ax, runs(np.ones((6, 200)), at=np.arange(200)), "step", color=color)
     marks = [(line.get_marker(), line.get_markevery()) for line in ax.lines]
-    assert len({*marks}) == 2 and all(every is not None for _, every in marks)
+    assert len({*marks}) == 2 and all(spacing is not None for _, spacing in marks)
 
 
 def test_a_line_of_many_points_that_are_all_missing_can_be_drawn():

@@ -25,11 +25,11 @@ def test_a_lone_survivor_is_marked_in_a_heat_map():
     plot.heat(ax, values, "x", "y")
     shares = {}
     for patch in (patch for patch in ax.patches if patch.get_hatch()):
-        (left, low), (right, _) = patch.get_xy().min(axis=0), patch.get_xy().max(axis=0)
-        shares[left, low] = right - left
+        (start, low), (end, _) = patch.get_xy().min(axis=0), patch.get_xy().max(axis=0)
+        shares[start, low] = end - start
     assert shares == {(0, 0): 0.75, (1, 0): 0.5, (0, 1): 1}
-    written = {text.get_text() for text in ax.texts}
-    assert {"n = 1 of 4", "n = 2 of 4"} <= written and "n = 4 of 4" not in written
+    texts = {text.get_text() for text in ax.texts}
+    assert {"n = 1 of 4", "n = 2 of 4"} <= texts and "n = 4 of 4" not in texts
     assert plot.caption(figure) == (
         "Cells: means over n = 1 to 4 of 4 seeds. Hatched: the share of the runs without a value "
         "(diverged, or not defined); the mean is over the others."

@@ -28,9 +28,9 @@ def test_each_rate_of_each_algorithm_is_a_run():
 
 
 def test_the_runs_of_one_algorithm_are_over_its_rates():
-    found = optimizers.of(loss(), "eta", "sgd")
-    assert found.rate.values.tolist() == [0.1, 0.5] and set(found.coords) == {"rate", "seed"}
-    np.testing.assert_allclose(found.sel(rate=0.5), [5, 6])
+    losses = optimizers.select(loss(), "eta", "sgd")
+    assert losses.rate.values.tolist() == [0.1, 0.5] and set(losses.coords) == {"rate", "seed"}
+    np.testing.assert_allclose(losses.sel(rate=0.5), [5, 6])
 
 
 def test_a_curve_for_each_algorithm_that_was_run():

@@ -28,17 +28,17 @@ def test_the_metric_is_the_first_or_a_known_one(data: xr.Dataset) -> None:
 
 def test_one_axis_gives_lines_with_theory_and_last_values(data: xr.Dataset) -> None:
     figure = picture(data.isel(noise=[0]), "loss")
-    along, across = figure.axes
-    named = [line.get_label() for line in along.lines if line.get_label()[:1] != "_"]
-    dashed = [line for line in along.lines if line.get_linestyle() == "--"]
+    curves_ax, final_ax = figure.axes
+    named = [line.get_label() for line in curves_ax.lines if line.get_label()[:1] != "_"]
+    dashed = [line for line in curves_ax.lines if line.get_linestyle() == "--"]
     assert named == ["eta = 0.01", "eta = 0.03", "eta = 0.1", "theory"]
-    assert len(dashed) == 3 and along.get_xlabel() == "step"
+    assert len(dashed) == 3 and curves_ax.get_xlabel() == "step"
     want = data.loss.isel(noise=0, step=-1).mean("seed").values
-    np.testing.assert_allclose(across.lines[0].get_ydata(), want)
+    np.testing.assert_allclose(final_ax.lines[0].get_ydata(), want)
     theory = data.predicted_loss.isel(noise=0, step=-1).mean("seed").values
-    (dashed,) = (line for line in across.lines if line.get_linestyle() == "--")
+    (dashed,) = (line for line in final_ax.lines if line.get_linestyle() == "--")
     np.testing.assert_allclose(dashed.get_ydata(), theory)
-    assert across.get_xscale() == "log" and "learning_rate (eta)" in across.get_xlabel()
+    assert final_ax.get_xscale() == "log" and "learning_rate (eta)" in final_ax.get_xlabel()
 
 
 def test_without_an_axis_there_is_one_line(data: xr.Dataset) -> None:

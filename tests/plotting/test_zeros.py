@@ -85,11 +85,11 @@ def test_bars_stand_on_the_bottom_and_their_errors_reach_it():
 
 
 def test_curves_without_a_positive_number_and_lines_across_are_drawn_nowhere():
-    many = xr.DataArray(np.ones((6, 40)), {"step": np.arange(40)}, ("seed", "step"))
+    values = xr.DataArray(np.ones((6, 40)), {"step": np.arange(40)}, ("seed", "step"))
 
     def draw(ax):
-        plot.series(ax, many, "step", "one")
-        plot.series(ax, 0 * many, "step", "none", color=1)  # many points have spaced marks
+        plot.series(ax, values, "step", "one")
+        plot.series(ax, 0 * values, "step", "none", color=1)  # many points have spaced marks
         plot.theory(ax, None, 0.0, "limit")
         plot.reference(ax, STEPS, -1.0 * STEPS, "below")
 

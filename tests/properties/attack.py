@@ -64,6 +64,7 @@ class Program(Asked):
         }
         for _ in range(STEPS):
             (step,) = self.rng.choices(list(some), list(some.values()))
+            step = step if self.done else self.grow  # the first requests may all be refused
             tell(step.__name__)
             faulthandler.dump_traceback_later(HANGS, exit=True)
             step()
@@ -72,7 +73,7 @@ class Program(Asked):
 
     def grow(self) -> None:
         """Further values, seeds, steps or outputs; then a part of that, and a run once more."""
-        data = self.call(growth.other(self.rng, self.ask))
+        data = self.call(growth.mutate(self.rng, self.ask))
         if data is None:
             return
         ask = self.ask
@@ -104,11 +105,11 @@ class Program(Asked):
         where = {dim: self.rng.choice(data[dim].values.tolist()) for dim in dims}
         tell("rerun", where)
         try:
-            found = rerun(self.path, THEORIES[ask["theory"]][0], **where)
+            comparison = rerun(self.path, THEORIES[ask["theory"]][0], **where)
         except InputError as error:
             assert "observe=" in str(error), error
             return
-        assert not found.differs, (found.differs, where)
+        assert not comparison.differs, (comparison.differs, where)
         self.counts["reruns"] += 1
 
     def again(self) -> None:
@@ -117,7 +118,7 @@ class Program(Asked):
 
     def interrupt(self) -> None:
         """An exception from some file operation; then the same call again."""
-        ask = growth.other(self.rng, self.ask)
+        ask = growth.mutate(self.rng, self.ask)
         if (want := fresh(ask)) is None:
             return
         self.calm = False
@@ -147,7 +148,7 @@ class Program(Asked):
 
     def kill(self) -> None:
         """Another process is killed at some moment; then the same call again."""
-        ask, worker = growth.other(self.rng, self.ask), self.rng.choice(self.workers)
+        ask, worker = growth.mutate(self.rng, self.ask), self.rng.choice(self.workers)
         if fresh(ask) is None:
             return
         self.calm, self.newest = False, None
@@ -160,41 +161,41 @@ class Program(Asked):
 
     def race(self) -> None:
         """Several calls at a time, of one or several requests, in threads or in processes."""
-        first = growth.other(self.rng, self.ask)
-        same, apart = self.rng.random() < 0.3, self.rng.random() < 0.4
+        first = growth.mutate(self.rng, self.ask)
+        same, use_processes = self.rng.random() < 0.3, self.rng.random() < 0.4
         asks = [
-            first if same else growth.other(self.rng, first) for _ in range(self.rng.randint(2, 6))
+            first if same else growth.mutate(self.rng, first) for _ in range(self.rng.randint(2, 6))
         ]
-        asks = [ask for ask in asks if fresh(ask) is not None][: WORKERS if apart else 6]
+        asks = [ask for ask in asks if fresh(ask) is not None][: WORKERS if use_processes else 6]
         waits = [self.rng.random() < 0.7 for _ in asks]
         self.calm, self.newest = False, None
         for ask, wait in zip(asks, waits, strict=True):
-            tell("apart" if apart else "beside", ask, "" if wait else "without waiting")
+            tell("apart" if use_processes else "beside", ask, "" if wait else "without waiting")
         further = {"accept_versions": self.mixed}
-        found: list[Any] = [None] * len(asks)
-        if apart:
+        outcomes: list[Any] = [None] * len(asks)
+        if use_processes:
             for worker, ask, wait in zip(self.workers, asks, waits, strict=False):
                 worker.begin(ask, self.path, **further, wait=wait, patience=(PATIENCE, PATIENCE))
-            found = [worker.end() for worker, _ in zip(self.workers, asks, strict=False)]
+            outcomes = [worker.end() for worker, _ in zip(self.workers, asks, strict=False)]
         else:
 
             def go(i: int) -> None:
                 try:
-                    found[i] = sweep(asks[i], self.path, **further, wait=waits[i]).load()
+                    outcomes[i] = sweep(asks[i], self.path, **further, wait=waits[i]).load()
                 except BaseException as error:
-                    found[i] = error
+                    outcomes[i] = error
 
-            with self.way(locks_fail=self.rng.random() < 0.3), self.kept():
+            with self.way(locks_fail=self.rng.random() < 0.3), self.guard_parts():
                 threads = [threading.Thread(target=go, args=(i,)) for i in range(len(asks))]
                 for thread in threads:
                     thread.start()
                 for thread in threads:
                     thread.join()
-        for ask, wait, data in zip(asks, waits, found, strict=True):
+        for ask, wait, data in zip(asks, waits, outcomes, strict=True):
             if isinstance(data, BaseException):
                 raise data
-            whole = bool(data["diverged_at"].notnull().all())
-            assert whole or not wait
+            is_complete = bool(data["diverged_at"].notnull().all())
+            assert is_complete or not wait
             (must_equal if wait else must_be_part)(data, fresh(ask))
         self.counts["races"] += len(asks) > 1
         for ask in asks[:2]:
@@ -220,7 +221,7 @@ class Program(Asked):
             for folder in (self.path / "data").glob("*/"):
                 shutil.rmtree(folder)
         self.counts["damages"] += 1
-        self.call(self.rng.choice([self.rng.choice(self.done), growth.other(self.rng, self.ask)]))
+        self.call(self.rng.choice([self.rng.choice(self.done), growth.mutate(self.rng, self.ask)]))
 
     def lose(self) -> None:
         """Without its dataset a request has the same numbers, which nobody computes."""
@@ -237,8 +238,8 @@ class Program(Asked):
 
     def merge(self) -> None:
         """Another store is copied into this one or merged with it, or this one is copied."""
-        other = self.folder / f"{len([*self.folder.iterdir()])}"
-        more = {**growth.other(self.rng, self.ask)}
+        second_store = self.folder / f"{len([*self.folder.iterdir()])}"
+        more = {**growth.mutate(self.rng, self.ask)}
         if self.rng.random() < 0.7:
             more = {**self.ask, "vary": more["vary"], "seeds": more["seeds"]}
         how = self.rng.choice(["copy", "parts", "store", "merge", "merge"])
@@ -248,20 +249,20 @@ class Program(Asked):
         self.calm, self.newest = False, None
         self.look()
         if how == "copy":
-            shutil.copytree(self.path, other)
-            self.path = other
+            shutil.copytree(self.path, second_store)
+            self.path = second_store
             self.counts["copies"] += 1
             self.call(more)
             return
-        must_equal(sweep(more, other), fresh(more))
+        must_equal(sweep(more, second_store), fresh(more))
         if how == "parts":
-            shutil.copytree(other / "parts", self.path / "parts", dirs_exist_ok=True)
+            shutil.copytree(second_store / "parts", self.path / "parts", dirs_exist_ok=True)
         elif how == "store":
-            shutil.copytree(other, self.path, dirs_exist_ok=True)
+            shutil.copytree(second_store, self.path, dirs_exist_ok=True)
         else:
-            target = other.with_name(f"{other.name}m")
+            target = second_store.with_name(f"{second_store.name}m")
             try:
-                data = jaxtheory.merge([self.path, other], to=target, accept_versions=True)
+                data = jaxtheory.merge([self.path, second_store], to=target, accept_versions=True)
             except InputError as error:
                 tell("not merged", error)
                 return
@@ -272,7 +273,7 @@ class Program(Asked):
             }
             union = {
                 **more,
-                "steps": int(data.attrs["steps"]),
+                "steps": int(data.attrs.get("steps", more["steps"])),
                 "vary": vary,
                 "seeds": data["seed"].values.tolist(),
             }
@@ -281,14 +282,14 @@ class Program(Asked):
                 self.path = target
                 more = union
         self.counts["merges"] += 1
-        made = computed[0]
+        chunk_count = computed[0]
         self.call(more)
-        assert how == "parts" or computed[0] == made, "what was merged is computed again"
-        self.call(growth.other(self.rng, self.rng.choice(self.done)))
+        assert how == "parts" or computed[0] == chunk_count, "what was merged is computed again"
+        self.call(growth.mutate(self.rng, self.rng.choice(self.done)))
 
     def edit(self) -> None:
         """A constant of the code is another: the store refuses, or gives the new numbers."""
-        ask = growth.other(self.rng, self.ask)
+        ask = growth.mutate(self.rng, self.ask)
         name = self.rng.choice(["FACTOR", "FRICTION"])
         with mock.patch.object(little, name, 0.75), contextlib.suppress(InputError):
             if (want := fresh(ask)) is not None:
@@ -300,7 +301,7 @@ class Program(Asked):
     def stranger(self) -> None:
         """Runs of another kind are refused."""
         changes = {"key": 8, "buckets": "never", "dtype": "float16", "vary": {}}
-        name = self.rng.choice(list(changes))
+        name = self.rng.choice([name for name in changes if changes[name] != self.ask.get(name)])
         swap = {"float64": "float32", "float32": "float64", "pad": "exact", "exact": "pad"}
         value = (
             swap.get(self.ask[name], changes[name])
@@ -320,20 +321,20 @@ class Program(Asked):
 
     def upgrade(self) -> None:
         """Under other versions the store is refused, or its numbers are right."""
-        ask = growth.other(self.rng, self.ask)
+        ask = growth.mutate(self.rng, self.ask)
         if (want := fresh(ask)) is None:
             return
-        other = {**versions.present(), "jax": "9.9.9"}
+        new_versions = {**versions.present(), "jax": "9.9.9"}
         self.calm, self.newest = False, None
         with contextlib.ExitStack() as stack:
             for module in (cover, task, versions):
-                stack.enter_context(mock.patch.object(module, "present", lambda: other))
+                stack.enter_context(mock.patch.object(module, "present", lambda: new_versions))
             with contextlib.suppress(InputError):
                 must_equal(self.sweep(ask), want)
             must_equal(sweep(ask, self.path, accept_versions=True), want)
         self.mixed = True
         self.counts["upgrades"] += 1
-        self.call(growth.other(self.rng, ask))
+        self.call(growth.mutate(self.rng, ask))
 
 
 def harm(file: Path, rng: random.Random) -> str:

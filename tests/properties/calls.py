@@ -57,18 +57,18 @@ class Asked:
         if (want := fresh(ask)) is None:
             return None
         tell("sweep", ask)
-        made = computed[0]
-        with self.way(), self.kept():
+        chunk_count = computed[0]
+        with self.way(), self.guard_parts():
             data = self.sweep(ask)
         must_equal(data, want, self.is_whole(ask))
         assert self.mixed or ACCEPTED not in data.attrs
-        assert not nothing or computed[0] == made, "a finished request was computed"
+        assert not nothing or computed[0] == chunk_count, "a finished request was computed"
         assert not [*self.path.rglob(".tmp-*")], [*self.path.rglob(".tmp-*")]
         self.open(data)
         if self.rng.random() < 0.3:
             with mock.patch.object(archive, "_IN_MEMORY", 0):
                 self.lazy.append((self.sweep(ask), want))
-        self.counts["subsets" if computed[0] == made else "growths"] += 1
+        self.counts["subsets" if computed[0] == chunk_count else "growths"] += 1
         self.ask = ask
         self.done.append(ask)
         return data
@@ -91,7 +91,7 @@ class Asked:
             yield
 
     @contextlib.contextmanager
-    def kept(self) -> Iterator[None]:
+    def guard_parts(self) -> Iterator[None]:
         """A block in which no part is written over, if none is damaged."""
         lost, replace = [], os.replace
 
@@ -112,12 +112,12 @@ class Asked:
 
     def is_whole(self, ask: Ask) -> bool:
         """True if one rectangle is all of the store and of this request, under its own plan."""
-        found = Store(self.path).rectangles()
-        if len(found) != 1 or found[0].content["before"]:
+        rectangles = Store(self.path).rectangles()
+        if len(rectangles) != 1 or rectangles[0].content["before"]:
             return False
         theory, config = THEORIES[ask["theory"]]
         wanted = as_json(identity(read(theory, config, **options(ask))))
-        return all(found[0].content[name] == wanted[name] for name in OUTPUTS)
+        return all(rectangles[0].content[name] == wanted[name] for name in OUTPUTS)
 
     def open(self, data: xr.Dataset) -> None:
         """The newest dataset is the one that was returned, or that of before if nothing was."""

@@ -73,9 +73,9 @@ def agree(
     }
     if not bad:
         return
-    others = twins(nudge)
+    twin_values = twins(nudge)
     for name, gap in bad.items():
-        moved = np.max([worst(twin[name], want[name], runs, least) for twin in others], axis=0)
+        moved = np.max([worst(twin[name], want[name], runs, least) for twin in twin_values], axis=0)
         words = f"{name} differs by {gap.max():.2g}, a twin by {moved.max():.2g}"
         assert np.all(accepted(gap, moved, dtype)), (words, got[name], want[name])
 
@@ -84,8 +84,8 @@ def off_by(config: Config, nudge: float) -> Config:
     """A config whose real fields are off by a relative `nudge`, where that is valid."""
     for name, field in fields(type(config)).items():
         if field.kind in ("traced", "evaluation") and not field.integer:
-            other = config.replace(**{name: getattr(config, name) * (1 + nudge)})
-            config = other if valid(other) else config
+            candidate = config.replace(**{name: getattr(config, name) * (1 + nudge)})
+            config = candidate if valid(candidate) else config
     return config
 
 
@@ -104,8 +104,8 @@ def twin(asked: Asked, nudge: float) -> Asked:
         values = axis.values | {w: tuple(v * (1 + nudge) for v in axis.values[w]) for w in real}
         labels = values.get(axis.name, axis.labels)
         changed = axis._replace(values=values, labels=labels)
-        other = moved._replace(axes=(*moved.axes[:i], changed, *moved.axes[i + 1 :]))
-        moved = other if all(valid(p.config) for p in other.points()) else moved
+        candidate = moved._replace(axes=(*moved.axes[:i], changed, *moved.axes[i + 1 :]))
+        moved = candidate if all(valid(p.config) for p in candidate.points()) else moved
     return moved if all(valid(p.config) for p in moved.points()) else asked
 
 

@@ -60,9 +60,9 @@ class Worker:
         assert self._process.stdout
         assert self._process.stdout.readline() == "done\n", "a worker has ended"
         with open(self._file, "rb") as file:
-            found = pickle.load(file)
+            outcome = pickle.load(file)
         os.unlink(self._file)
-        return found
+        return outcome
 
     def kill(self, again: bool = True) -> None:
         """End it at once, and begin it anew."""
@@ -87,11 +87,11 @@ def main() -> None:
         jaxtheory.engine.fill._PATIENCE = tuple(job.pop("patience"))
         file = job.pop("file")
         try:
-            found: Any = sweep(job.pop("ask"), Path(job.pop("store")), **job).load()
+            outcome: Any = sweep(job.pop("ask"), Path(job.pop("store")), **job).load()
         except Exception as error:
-            found = error
+            outcome = error
         with open(file, "wb") as target:
-            pickle.dump(found, target)
+            pickle.dump(outcome, target)
         print("done", flush=True)
 
 

@@ -46,22 +46,22 @@ def main() -> int:
     while not code and (
         time.monotonic() - begun < 60 * own.minutes if own.minutes else tried < own.examples
     ):
-        each = EACH if own.minutes else min(EACH, -(-(own.examples - tried) // PROPERTIES))
-        print(f"seed {seed}: {each} examples of each property", flush=True)
+        examples = EACH if own.minutes else min(EACH, -(-(own.examples - tried) // PROPERTIES))
+        print(f"seed {seed}: {examples} examples of each property", flush=True)
         now = time.monotonic()
-        if code := one_round(seed, each, further):
-            again = " ".join(["--examples", str(each * PROPERTIES), *further])
+        if code := one_round(seed, examples, further):
+            again = " ".join(["--examples", str(examples * PROPERTIES), *further])
             print(f"pytest ended with {code} (below 0: by this signal)", flush=True)
             print(f'repeat with: make fuzz ARGS="--hypothesis-seed {seed} {again}"', flush=True)
             break
         minutes = max(LEAST, (time.monotonic() - now) / 60)
         print(f"programs from seed {1000 * seed} for {minutes:.1f} min", flush=True)
         code = programs(1000 * seed, "--minutes", str(minutes), "--counts", counts)
-        seed, tried = seed + 1, tried + each * PROPERTIES
-    found = json.loads(Path(counts).read_text())
+        seed, tried = seed + 1, tried + examples * PROPERTIES
+    tally = json.loads(Path(counts).read_text())
     os.unlink(counts)
     minutes = (time.monotonic() - begun) / 60
-    print(", ".join(f"{n} {name}" for name, n in sorted(found.items())), flush=True)
+    print(", ".join(f"{n} {name}" for name, n in sorted(tally.items())), flush=True)
     print(f"{'a' if code else 'no'} finding in {tried} examples, {minutes:.0f} min", flush=True)
     return int(code != 0)
 
@@ -97,9 +97,9 @@ def planted() -> int:
         command += ["--seed", str(secrets.randbelow(10**6)), "--minutes", str(MOST)]
         now = time.monotonic()
         done = subprocess.run(command, cwd=HERE.parents[1], env=ENVIRONMENT, capture_output=True)
-        found, taken = b"repeat with" in done.stdout, time.monotonic() - now
-        print(f"{name}: {'found' if found else 'missed'} in {taken:.0f} s", flush=True)
-        missed += [] if found else [name]
+        is_detected, seconds = b"repeat with" in done.stdout, time.monotonic() - now
+        print(f"{name}: {'found' if is_detected else 'missed'} in {seconds:.0f} s", flush=True)
+        missed += [] if is_detected else [name]
     return int(bool(missed))
 
 

@@ -79,7 +79,7 @@ def first(rng: random.Random) -> Ask:
     return ask
 
 
-def other(rng: random.Random, ask: Ask) -> Ask:
+def mutate(rng: random.Random, ask: Ask) -> Ask:
     """A request that a store of another one can grow to, or has a part of."""
     ask = json.loads(json.dumps(ask))
     seeds = seeds_of(ask)
@@ -101,10 +101,10 @@ def other(rng: random.Random, ask: Ask) -> Ask:
 
 def changed(rng: random.Random, values: list, pool: list) -> list:
     """More of the values of a pool, fewer, or others; in any order."""
-    values, rest = list(values), [value for value in pool if value not in values]
-    more = rest and (len(values) == 1 or rng.random() < 0.6) and len(values) < 4
-    if more or (rest and rng.random() < 0.3):
-        values.append(rng.choice(rest))
+    values, candidates = list(values), [value for value in pool if value not in values]
+    more = candidates and (len(values) == 1 or rng.random() < 0.6) and len(values) < 4
+    if more or (candidates and rng.random() < 0.3):
+        values.append(rng.choice(candidates))
     if not more and len(values) > 1:
         values.remove(rng.choice(values))
     if rng.random() < 0.3:
@@ -140,12 +140,12 @@ def seeds_of(ask: Ask) -> list[int]:
 
 def options(ask: Ask) -> dict[str, Any]:
     """The arguments of `sweep` after the theory and its config."""
-    given = {n: v for n, v in ask.items() if n not in ("theory", "vary", "observe", "stop")}
-    given["vary"] = ask["vary"] or None
-    given["stop"] = FUNCTIONS.get(ask["stop"])
-    given["observe"] = {name: FUNCTIONS[name] for name in ask["observe"]} or None
-    given["dims"] = {"double": ("i",)} if "double" in ask["observe"] else None
-    return given
+    arguments = {n: v for n, v in ask.items() if n not in ("theory", "vary", "observe", "stop")}
+    arguments["vary"] = ask["vary"] or None
+    arguments["stop"] = FUNCTIONS.get(ask["stop"])
+    arguments["observe"] = {name: FUNCTIONS[name] for name in ask["observe"]} or None
+    arguments["dims"] = {"double": ("i",)} if "double" in ask["observe"] else None
+    return arguments
 
 
 def sweep(ask: Ask, store: Path | None = None, **further: Any) -> xr.Dataset:
@@ -174,22 +174,26 @@ def must_equal(got: xr.Dataset, want: xr.Dataset, exact: bool = False) -> None:
     attrs = {n: v for n, v in got.attrs.items() if n != ACCEPTED}
     assert attrs == want.attrs, (attrs, want.attrs)
     for name, wanted in want.variables.items():
-        found = got.variables[name]
-        assert (found.dims, found.dtype) == (wanted.dims, wanted.dtype), (name, found, wanted)
-        assert found.attrs == wanted.attrs, (name, found.attrs, wanted.attrs)
+        array = got.variables[name]
+        assert (array.dims, array.dtype) == (wanted.dims, wanted.dtype), (name, array, wanted)
+        assert array.attrs == wanted.attrs, (name, array.attrs, wanted.attrs)
         bits = exact or name in want.coords or name in DRAWN or wanted.dtype.kind != "f"
-        same = equal(found.values, wanted.values, want.attrs["dtype"], bits)
-        assert same.all(), (name, np.argwhere(~same)[:3], found.values, wanted.values)
+        same = equal(array.values, wanted.values, want.attrs["dtype"], bits)
+        assert same.all(), (name, np.argwhere(~same)[:3], array.values, wanted.values)
 
 
 def must_be_part(got: xr.Dataset, want: xr.Dataset) -> None:
-    """Raise AssertionError unless the finished runs of a dataset are those of another."""
-    there = got["diverged_at"].notnull()
+    """Raise AssertionError unless the finished runs of a dataset are those of another, which may be
+    padded to larger runs.
+    """
+    mask = got["diverged_at"].notnull()
     for name in got.data_vars:
-        mine = got[name].where(there)
-        wanted = want[name].where(there)
-        same = equal(mine.values, wanted.values, want.attrs["dtype"], False)
-        assert same.all(), (name, mine.values, wanted.values)
+        mine = got[name].where(mask)
+        wanted = want[name].where(mask).values
+        short = wanted[tuple(map(slice, mine.shape))]
+        same = equal(mine.values, short, want.attrs["dtype"], False)
+        assert same.all(), (name, mine.values, wanted)
+        assert np.sum(wanted == wanted) == np.sum(short == short), (name, mine.values, wanted)
 
 
 def equal(found: Any, wanted: Any, dtype: str, bits: bool) -> np.ndarray:

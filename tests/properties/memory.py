@@ -6,7 +6,7 @@ from pathlib import Path
 
 import jax
 
-from jaxtheory.engine.compute import program
+from jaxtheory.engine.compute import compiled
 
 LIMIT = 2 * 2**30  # bytes of resident memory
 MAPS = 20_000  # memory maps, of which Linux gives a process 65530
@@ -20,6 +20,6 @@ def forget_when_large() -> None:
     except OSError:
         return
     if pages * resource.getpagesize() > LIMIT or maps > MAPS:
-        program._compiled.clear()
+        compiled._compiled.clear()
         jax.clear_caches()
         gc.collect()

@@ -49,7 +49,7 @@ def labels_are_right(data: xr.Dataset, asked: Asked) -> None:
             assert np.isnan(never.values).all(), (name, own)
 
 
-def alone(asked: Asked, point: Point, seed: int) -> jaxtheory.Run:
+def simulate_point(asked: Asked, point: Point, seed: int) -> jaxtheory.Run:
     """The run of one point and seed by itself, recorded where the sweep is."""
     own = [t for t in recorded(asked.record, ends(asked)) if t <= point.steps]
     return jaxtheory.simulate(
@@ -83,9 +83,9 @@ def run_of(data: xr.Dataset, asked: Asked, point: Point, seed: int) -> xr.Datase
 def within(values: np.ndarray, shape: tuple[int, ...], name: str) -> np.ndarray:
     """The leading entries of a shape; AssertionError where a number lies beyond them."""
     inside = tuple(map(slice, shape))
-    rest = np.array(values, float)
-    rest[inside] = np.nan
-    assert np.isnan(rest).all(), (name, "a number beyond the sizes of the point", shape, values)
+    margin = np.array(values, float)
+    margin[inside] = np.nan
+    assert np.isnan(margin).all(), (name, "a number beyond the sizes of the point", shape, values)
     return values[inside]
 
 
@@ -116,20 +116,20 @@ def diverges_at(asked: Asked, point: Point, seed: int) -> int:
     """The step after which the state is not finite, -1 for never: a plain loop over the slots of a
     theory.
     """
-    found, algorithm = asked.theory, asked.theory.algorithms[point.algorithm]
+    theory, algorithm = asked.theory, asked.theory.algorithms[point.algorithm]
     with numerics(asked.dtype) as dtype:
         config = jax.tree.map(jnp.asarray, canonical(point.config, dtype))
         key = jaxtheory.run_key(asked.key, seed)
 
         @jax.jit
         def begin(config: Any) -> Any:
-            problem = found.problem(jax.random.fold_in(key, 0), config)
+            problem = theory.problem(jax.random.fold_in(key, 0), config)
             return problem, algorithm.init(jax.random.fold_in(key, 1), problem, config)
 
         @jax.jit
         def step(t: Any, state: Any, problem: Any, config: Any) -> Any:
             own = jax.random.fold_in(jax.random.fold_in(key, 2), t)
-            sample = algorithm.sample or found.sample
+            sample = algorithm.sample or theory.sample
             batch = sample(jax.random.fold_in(own, 0), problem, config)
             new = algorithm.step(jax.random.fold_in(own, 1), t, state, batch, problem, config)
             return jax.tree.map(lambda n, o: n.astype(o.dtype), new, state)

@@ -53,7 +53,7 @@ def _overwrites(_right: Any) -> Any:
     """Published files are overwritten."""
 
     def publish(file: Path, data: bytes, _intact: Any = None) -> None:
-        with store.beside(file) as temporary:
+        with store.temporary_sibling(file) as temporary:
             temporary.write_bytes(data)
             os.replace(temporary, file)
 
@@ -85,7 +85,7 @@ def _code(_right: Any) -> Any:
 
 PLANTS: dict[str, list[Plant]] = {
     "seeds": [(cover, "places", _seeds)],
-    "early": [(Before, "joined", _early)],
+    "early": [(Before, "prepend_records", _early)],
     "outputs": [(cover, "has_outputs", _outputs)],
     "name": [(Store, "write", _name)],
     "overwrites": [(store, "publish", _overwrites)],

@@ -35,6 +35,7 @@ NAMES = (  # first one that diverges at a large rate: hypothesis begins with the
     "task_diversity",
 )
 RATES = dict.fromkeys(NAMES, "learning_rate") | {"attention_pruning": "step_scale"}
+FIRST = dict.fromkeys(NAMES, "loss") | {"task_diversity": "icl_error"}  # a metric of each
 SECOND = {  # another metric of each
     "random_walk": "accuracy",
     "group_sparse": "test_loss",
@@ -60,7 +61,7 @@ class Axis(NamedTuple):
     keys: dict[str, str]
     zipped: bool
 
-    def asked(self) -> dict[str, list]:
+    def arguments(self) -> dict[str, list]:
         """The values as the argument of `vary` or `zip` has them."""
         own = {key: list(self.values[word]) for key, word in self.keys.items()}
         return own if self.name in self.values else {self.name: list(self.labels), **own}
@@ -76,7 +77,7 @@ class Point(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """The arguments of one sweep. `whole`: with all metrics and analyses, else with the loss."""
+    """The arguments of one sweep. `whole`: with all metrics and analyses, else with the first."""
 
     name: str
     whole: bool
@@ -98,8 +99,8 @@ class Asked(NamedTuple):
     @property
     def options(self) -> dict[str, Any]:
         """The keyword arguments of `sweep`."""
-        vary = {k: v for axis in self.axes if not axis.zipped for k, v in axis.asked().items()}
-        zipped = [axis.asked() for axis in self.axes if axis.zipped]
+        vary = {k: v for axis in self.axes if not axis.zipped for k, v in axis.arguments().items()}
+        zipped = [axis.arguments() for axis in self.axes if axis.zipped]
         return {
             **({"vary": vary} if vary else {}),
             **({"zip": zipped} if zipped else {}),
@@ -114,17 +115,17 @@ class Asked(NamedTuple):
 
     def points(self) -> list[Point]:
         """All combinations of axis values, the last axis fastest."""
-        found = []
+        points = []
         for place in itertools.product(*(range(len(axis.labels)) for axis in self.axes)):
-            taken = {
+            changes = {
                 word: values[i]
                 for axis, i in zip(self.axes, place, strict=True)
                 for word, values in axis.values.items()
             }
             first = self.algorithm or next(iter(self.theory.algorithms))
-            algorithm, steps = taken.pop("algorithm", first), taken.pop("steps", self.steps)
-            found.append(Point(place, self.config.replace(**taken), algorithm, steps))
-        return found
+            algorithm, steps = changes.pop("algorithm", first), changes.pop("steps", self.steps)
+            points.append(Point(place, self.config.replace(**changes), algorithm, steps))
+        return points
 
     def sweep(self, **changes: Any) -> Any:
         """The dataset of these arguments, some changed."""
@@ -133,16 +134,16 @@ class Asked(NamedTuple):
 
     def code(self) -> str:
         """The request as the user writes it."""
-        given = {n: plain(getattr(self.config, n)) for n in fields(type(self.config))}
-        own = {n: v for n, v in given.items() if v != fields(type(self.config))[n].default}
+        settings = {n: plain(getattr(self.config, n)) for n in fields(type(self.config))}
+        own = {n: v for n, v in settings.items() if v != fields(type(self.config))[n].default}
         config = ", ".join(f"{n}={v!r}" for n, v in own.items())
         options = ", ".join(f"{n}={v!r}" for n, v in self.options.items())
         return f"{'' if self.whole else 'one metric of '}{self.name}: Config({config}), {options}"
 
 
 def stop_low(metrics: dict) -> bool:
-    """Stop at a loss below 0.3."""
-    return bool(metrics["loss"] < 0.3)
+    """Stop at a loss or error below 0.3."""
+    return bool(metrics["loss" if "loss" in metrics else "icl_error"] < 0.3)
 
 
 def plain(value: Any) -> Any:
@@ -152,11 +153,11 @@ def plain(value: Any) -> Any:
 
 @functools.cache
 def theory(name: str, whole: bool) -> Theory:
-    """A theory, with the loss as its only metric unless `whole`."""
-    found = jaxtheory.theories.get(name)
+    """A theory, with the first metric alone unless `whole`."""
+    full_theory = jaxtheory.theories.get(name)
     if whole:
-        return found
-    slim = keep_one_metric(found)
+        return full_theory
+    slim = keep_one_metric(full_theory)
     padding.believe(slim)
     return slim
 
@@ -199,8 +200,8 @@ def configs(draw: Any, found: Theory) -> Config:
     names = field_names(config, ("traced", "evaluation", "size", "static"))
     for name in draw(st.lists(st.sampled_from(names), max_size=3, unique=True)):
         field = fields(type(config))[name]
-        other = config.replace(**{name: draw(numbers(field, plain(getattr(config, name))))})
-        config = other if valid(other) else config
+        candidate = config.replace(**{name: draw(numbers(field, plain(getattr(config, name))))})
+        config = candidate if valid(candidate) else config
     return config
 
 
@@ -281,28 +282,28 @@ def free_words(config: Config) -> list[str]:
 @st.composite
 def requests(draw: Any, leading: str = "none") -> Asked:
     """A request with the axes that a property is about, and up to two more."""
-    name, whole = draw(st.sampled_from(NAMES)), draw(st.sampled_from([False, False, True]))
-    found = theory(name, whole)
-    config = draw(configs(found))
-    chosen = draw(leading_axes(found, config, leading, RATES[name]))
-    assume(acceptable(name, whole, config, chosen))
+    name, all_metrics = draw(st.sampled_from(NAMES)), draw(st.sampled_from([False, False, True]))
+    subject = theory(name, all_metrics)
+    config = draw(configs(subject))
+    chosen = draw(leading_axes(subject, config, leading, RATES[name]))
+    assume(acceptable(name, all_metrics, config, chosen))
     for _ in range(draw(st.sampled_from([1, 2, 0]))):
         free = [w for w in free_words(config) if all(w not in axis.values for axis in chosen)]
         zipped = draw(st.booleans())
         some = draw(st.lists(st.sampled_from(free), min_size=1, max_size=1 + zipped, unique=True))
-        axis = draw(axes(found, config, some, zipped, 3))
-        new = all(other.name != axis.name for other in chosen)
-        if new and acceptable(name, whole, config, [*chosen, axis]):
+        axis = draw(axes(subject, config, some, zipped, 3))
+        new = all(peer.name != axis.name for peer in chosen)
+        if new and acceptable(name, all_metrics, config, [*chosen, axis]):
             chosen = [*chosen, axis]
     chosen.sort(key=lambda axis: axis.zipped)  # as the axes of a dataset stand
-    asked = Asked(
+    request = Asked(
         name,
-        whole,
+        all_metrics,
         config,
         tuple(chosen),
         seeds=draw(st.sampled_from([2, 3, 1]) | distinct(0, 2**31 - 1)),
         steps=draw(st.integers(3, STEPS)),
-        algorithm=draw(st.sampled_from([None, *found.algorithms])),
+        algorithm=draw(st.sampled_from([None, *subject.algorithms])),
         record=None,
         stop=None,
         dtype=draw(st.sampled_from(["float64", "float32"])),
@@ -310,11 +311,11 @@ def requests(draw: Any, leading: str = "none") -> Asked:
         buckets=draw(st.sampled_from(["auto", "pad", "exact"])),
     )
     if any("algorithm" in axis.values for axis in chosen):
-        asked = asked._replace(algorithm=None)
-    end = max(point.steps for point in asked.points())
-    record = draw(records(name, whole, end))
+        request = request._replace(algorithm=None)
+    end = max(point.steps for point in request.points())
+    record = draw(records(name, all_metrics, end))
     stop = None if isinstance(record, dict) else draw(st.sampled_from([None, None, stop_low]))
-    return asked._replace(record=record, stop=stop)
+    return request._replace(record=record, stop=stop)
 
 
 def distinct(low: int, high: int) -> Any:
@@ -336,9 +337,9 @@ def with_bad_rate(asked: Asked, place: int) -> Asked:
 def acceptable(name: str, whole: bool, config: Config, chosen: list[Axis]) -> bool:
     """Whether all points are valid, not too many, and compiled in few programs."""
     trial = Asked(name, whole, config, tuple(chosen), 1, 1, None, None, None, "float64", 0, "auto")
-    few = math.prod(len(axis.labels) for axis in chosen) <= POINTS
+    is_small = math.prod(len(axis.labels) for axis in chosen) <= POINTS
     return (
-        few
+        is_small
         and programs(config, chosen) <= PROGRAMS
         and all(valid(p.config) for p in trial.points())
     )
@@ -350,5 +351,5 @@ def records(draw: Any, name: str, whole: bool, end: int) -> Any:
     simple = st.none() | st.integers(1, 4) | distinct(0, end)
     if draw(st.integers(0, 3)) < 3:
         return draw(simple)
-    metrics = ["loss", SECOND[name]] if whole else ["loss"]
+    metrics = [FIRST[name], SECOND[name]] if whole else [FIRST[name]]
     return draw(st.dictionaries(st.sampled_from(metrics), simple, min_size=1))

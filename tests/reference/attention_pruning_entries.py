@@ -98,10 +98,10 @@ def pruned(params: Any, problem: Any, config: Any) -> np.ndarray:
 
 
 def plain(weights: np.ndarray, problem: Any) -> tuple[float, float]:
-    rest = problem.weights, problem.attention_mask
+    arguments = problem.weights, problem.attention_mask
     return (
-        ap.relative_error(weights, problem.inputs, *rest),
-        ap.relative_error(weights, problem.heldout, *rest),
+        ap.relative_error(weights, problem.inputs, *arguments),
+        ap.relative_error(weights, problem.heldout, *arguments),
     )
 
 
@@ -111,8 +111,8 @@ def rescaled(weights: np.ndarray, problem: Any) -> tuple[float, float, float]:
     """
     error = lambda alpha: plain(alpha * weights, problem)[0]
     best = min((2.0**k for k in range(-7, 2)), key=error)
-    beside = [min(max(best * 2**by, 2.0**-7), 2.0) for by in (-0.5, 0.5)]
-    alpha = min((best, *beside), key=error)
+    neighbors = [min(max(best * 2**by, 2.0**-7), 2.0) for by in (-0.5, 0.5)]
+    alpha = min((best, *neighbors), key=error)
     return *plain(alpha * weights, problem), alpha
 
 
@@ -124,9 +124,9 @@ def lowered(params: Any, problem: Any, config: Any) -> tuple[float, tuple[np.nda
         M = params.mask
         return ap.attention_loss(M * W, X, W, mask), (ap.gradient(M, X, W, mask, lam),)
     WQ, WK = problem.query, problem.key
-    both = (params.query * WQ) @ (params.key * WK).T
+    product = (params.query * WQ) @ (params.key * WK).T
     slope = ap.two_mask_gradient(masks(params), X, WQ, WK, mask, lam)
-    return ap.attention_loss(both, X, W, mask), slope
+    return ap.attention_loss(product, X, W, mask), slope
 
 
 def metrics(params: Any, problem: Any, config: Any) -> dict[str, Any]:
@@ -148,16 +148,16 @@ def baselines(problem: Any, config: Any) -> dict[str, Any]:
     rho = float(config.pruning_ratio)
     weights = [*ap.baselines(problem.query, problem.key, problem.inputs, rho).values()]
     weights.append(problem.weights * ap.keep(problem.uniform[2], rho))
-    errors, others = zip(*(plain(w, problem) for w in weights), strict=True)
+    errors, heldout_errors = zip(*(plain(w, problem) for w in weights), strict=True)
     again = [rescaled(w, problem) for w in weights]
-    return {"relative_error": errors, "relative_error_heldout": others} | named(again)
+    return {"relative_error": errors, "relative_error_heldout": heldout_errors} | named(again)
 
 
 def named(found: list[tuple[float, float, float]]) -> dict[str, Any]:
-    errors, others, factor = zip(*found, strict=True)
+    errors, heldout_errors, factor = zip(*found, strict=True)
     return {
         "relative_error_rescaled": errors,
-        "relative_error_rescaled_heldout": others,
+        "relative_error_rescaled_heldout": heldout_errors,
         "logit_factor": factor,
     }
 
@@ -193,15 +193,15 @@ def curvature(params: Any, problem: Any, config: Any) -> float:
 
 
 def analyses(params: Any, problem: Any, config: Any) -> dict[str, Any]:
-    found, lam = curvature(params, problem, config), float(config.regularization)
+    norm, lam = curvature(params, problem, config), float(config.regularization)
     eta, W, mask = float(config.step_scale) / lam, problem.weights, problem.attention_mask
     f = [ap.attend(x, W, mask) for x in problem.inputs]
     ratios = np.full(11, math.nan)
     if isinstance(params, FusedMask):
-        ratios = bounds(params.mask, found, problem, config)
+        ratios = bounds(params.mask, norm, problem, config)
     return named([rescaled(pruned(params, problem, config), problem)]) | {
-        "hessian_norm": found,
-        "stability_ratio": eta * found / (2 * (1 + float(config.momentum))),
+        "hessian_norm": norm,
+        "stability_ratio": eta * norm / (2 * (1 + float(config.momentum))),
         "bound_ratio": ratios,
         "saturation": np.mean([row.max() for one in f for row in one]),
     }
@@ -285,8 +285,8 @@ def law(problem: Any, batch: Any, config: Any) -> None:
     want = [[allowed(i, j) for j in range(L)] for i in range(L)]
     assert problem.attention_mask.tolist() == want
     assert problem.uniform.min() >= 0 and problem.uniform.max() < 1
-    whole = entries.draw("attention_pruning", config.replace(rank=d, logit_scale=100.0), 5)
-    for got, full in ((problem.query, whole.query), (problem.key, whole.key)):
+    full_rank = entries.draw("attention_pruning", config.replace(rank=d, logit_scale=100.0), 5)
+    for got, full in ((problem.query, full_rank.query), (problem.key, full_rank.key)):
         u, s, vt = np.linalg.svd(np.asarray(full))
         rank = int(config.rank)
         best = (u[:, :rank] * s[:rank]) @ vt[:rank]
@@ -307,8 +307,8 @@ def tasks(config: Any) -> None:
     small = config.replace(num_sequences=1, rank=d, logit_scale=100.0)
     draw = lambda key: entries.slot("attention_pruning", "problem")(key, small)
     drawn = jax.vmap(draw)(jax.random.split(jax.random.key(1), 1000))
-    X, held, Q, K, _, _, uniform = (np.asarray(x) for x in drawn)
-    normal = [a.reshape(1000, -1) for a in (X, held, Q, K)]
+    X, heldout, Q, K, _, _, uniform = (np.asarray(x) for x in drawn)
+    normal = [a.reshape(1000, -1) for a in (X, heldout, Q, K)]
     flat = uniform.reshape(1000, -1)
     average(flat, 0.5)
     average(flat**2, 1 / 3)

@@ -10,7 +10,6 @@ alone: each row goes through its own Jacobian J = diag f - f f^T, each removed w
 explicit inverse.
 """
 
-from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -94,16 +93,6 @@ def hessian_vector(
 Pair = tuple[np.ndarray, np.ndarray]
 
 
-def two_mask_loss(
-    masks: Pair, X: np.ndarray, WQ: np.ndarray, WK: np.ndarray, mask: np.ndarray, lam: float
-) -> float:
-    """Eq. (1): attention loss of (M_Q o W_Q)(M_K o W_K)^T + lambda/2 (||M_Q||^2 + ||M_K||^2)."""
-    MQ, MK = masks
-    return attention_loss((MQ * WQ) @ (MK * WK).T, X, WQ @ WK.T, mask) + lam / 2 * float(
-        (MQ**2).sum() + (MK**2).sum()
-    )
-
-
 def two_mask_gradient(
     masks: Pair, X: np.ndarray, WQ: np.ndarray, WK: np.ndarray, mask: np.ndarray, lam: float
 ) -> Pair:
@@ -113,21 +102,6 @@ def two_mask_gradient(
     A, B = masks[0] * WQ, masks[1] * WK
     G = fused_gradient(A @ B.T, X, WQ @ WK.T, mask)
     return WQ * (G @ B) + lam * masks[0], WK * (G.T @ A) + lam * masks[1]
-
-
-def descend(
-    M: np.ndarray, grad: Callable, eta: float, beta: float, steps: int, clip: bool = False
-) -> list[np.ndarray]:
-    """[M] at t = 0..steps of heavy ball: V <- beta V + grad(M), M <- M - eta V from V = 0, then M
-    into [0, 1] if `clip`.
-    """
-    V, path = np.zeros_like(M), [M]
-    for _ in range(steps):
-        V = beta * V + grad(M)
-        M = M - eta * V
-        M = np.clip(M, 0, 1) if clip else M
-        path.append(M)
-    return path
 
 
 def count(rho: float, size: int) -> int:
@@ -141,9 +115,9 @@ def keep(scores: np.ndarray, rho: float) -> np.ndarray:
     """
     flat = list(np.ravel(scores))
     order = sorted(range(len(flat)), key=lambda i: (flat[i], i))
-    kept = np.ones(len(flat))
-    kept[order[: count(rho, len(flat))]] = 0.0
-    return kept.reshape(np.shape(scores))
+    mask = np.ones(len(flat))
+    mask[order[: count(rho, len(flat))]] = 0.0
+    return mask.reshape(np.shape(scores))
 
 
 def wanda(W: np.ndarray, X: np.ndarray, rho: float) -> np.ndarray:
@@ -195,11 +169,11 @@ def sparsegpt(
                 for o in range(W.shape[1])
             ]
         )
-        kept = keep(scores, rho).T
+        mask = keep(scores, rho).T
         for j in range(start, stop):
             inverse = np.linalg.inv(H[j:, j:])
             for o in range(W.shape[1]):
-                if kept[j - start, o] == 0:
+                if mask[j - start, o] == 0:
                     W[j:, o] -= W[j, o] / inverse[0, 0] * inverse[0]
                     W[j, o] = 0.0
     return W
@@ -228,34 +202,7 @@ def baselines(WQ: np.ndarray, WK: np.ndarray, X: np.ndarray, rho: float) -> dict
     }
 
 
-def rescaled_errors(
-    pruned: np.ndarray, X: np.ndarray, heldout: np.ndarray, W: np.ndarray, mask: np.ndarray
-) -> tuple[float, float, float]:
-    """(alpha, error, held-out error) at the factor alpha of the pruned logits, 2^-7, 2^-6.5 .. 2,
-    with the least error on X.
-    """
-    errors = [
-        (relative_error(alpha * pruned, X, W, mask), alpha)
-        for alpha in 2.0 ** (np.arange(-14, 3) / 2)
-    ]
-    error, alpha = min(errors)
-    return alpha, error, relative_error(alpha * pruned, heldout, W, mask)
-
-
 def lipschitz(X: np.ndarray, W: np.ndarray, lam: float) -> float:
     """lambda + (5/4) mean_s ||X_s||_2^4 max |W|^2, a Lipschitz constant of the gradient."""
     largest = [np.sqrt(np.linalg.eigvalsh(x.T @ x)[-1]) for x in X]
     return lam + 1.25 * float(np.mean([s**4 for s in largest])) * float(np.abs(W).max()) ** 2
-
-
-def pl_constants(
-    M: np.ndarray, x: np.ndarray, W: np.ndarray, mask: np.ndarray, lam: float
-) -> tuple[float, float, float, float, float]:
-    """(delta, beta, w_min, mu, xi) of the PL chain for one sequence x (L, d), L <= d: ||grad||^2 >=
-    (mu/2)(L_attn - xi).
-    """
-    delta = float(attend(x, M * W, mask)[mask].min())
-    beta = float(np.linalg.eigvalsh(x @ x.T)[0])
-    w_min = float(np.abs(W).min())
-    chain = w_min * beta * delta
-    return delta, beta, w_min, 2 * chain**2, (lam * W.shape[0] / chain) ** 2

@@ -35,7 +35,7 @@ def weights(scale: float, seed: int = 0, diagonal: float = 0.0) -> Any:
     return make
 
 
-def given(_config: Any) -> Any:
+def sparse_problem(_config: Any) -> Any:
     """Prompts whose transitions have zeros, which drawn ones do not."""
     one = [[0, 1, 0], [0.5, 0, 0.5], [0.3, 0.7, 0]]
     pi = np.array([one, [[0.2, 0.8, 0], [0, 0, 1], [1, 0, 0]]])
@@ -59,7 +59,7 @@ CASES = (
         "transitions with zeros",
         Config(num_states=3, length=6, num_prompts=2),
         (weights(0.8, 13), weights(0.2, 14, 1.0)),
-        made=given,
+        problem=sparse_problem,
     ),
     Case(
         "tree with a query of the graph",
@@ -235,25 +235,25 @@ def stationary(pi: np.ndarray) -> np.ndarray:
 
 def ancestors(i: int, p: list[int]) -> list[int]:
     """Token i, its parent, and so on."""
-    found = [i]
-    while p[found[-1]]:
-        found.append(p[found[-1]] - 1)
-    return found
+    chain = [i]
+    while p[chain[-1]]:
+        chain.append(p[chain[-1]] - 1)
+    return chain
 
 
-def told(pi: np.ndarray, p: list[int]) -> tuple[np.ndarray, np.ndarray]:
+def pair_statistics(pi: np.ndarray, p: list[int]) -> tuple[np.ndarray, np.ndarray]:
     """The information and the overlap of one matrix."""
     mu, T = stationary(pi), len(p)
     power = lambda n: np.linalg.matrix_power(pi, n)
     I, G = np.zeros((T, T)), np.zeros((T, T))
     for i in range(T):
-        above = ancestors(i, p)
+        chain_i = ancestors(i, p)
         for j in range(i + 1):
-            other = ancestors(j, p)
-            common = [x for x in above if x in other]
+            chain_j = ancestors(j, p)
+            common = [x for x in chain_i if x in chain_j]
             if not common:
                 continue
-            k, m = other.index(common[0]), above.index(common[0])
+            k, m = chain_j.index(common[0]), chain_i.index(common[0])
             P = power(k).T @ np.diag(mu) @ power(m)
             I[i, j] = (P**2 / np.outer(mu, mu)).sum() - 1
             G[i, j] = (P * pi / mu).sum() - 1
@@ -279,9 +279,9 @@ def law(problem: Any, batch: Any, config: Any) -> None:
     same = all(np.array_equal(a, b) for a, b in zip(batch, problem.train, strict=True))
     assert same == (config.prompts == "fixed")
     if P <= 40:
-        both = [told(pi, [int(x) for x in p]) for pi in train.pi]
-        agree(problem.information, np.mean([I for I, _ in both], axis=0), 1e-8)
-        agree(problem.overlap, np.mean([G for _, G in both], axis=0), 1e-8)
+        pairs = [pair_statistics(pi, [int(x) for x in p]) for pi in train.pi]
+        agree(problem.information, np.mean([I for I, _ in pairs], axis=0), 1e-8)
+        agree(problem.overlap, np.mean([G for _, G in pairs], axis=0), 1e-8)
     rows_follow_dirichlet(test.pi, config)
     follows(test, p, config)
 
@@ -305,9 +305,9 @@ def graph_of(problem: Any, config: Any) -> None:
 def trees_are_uniform(config: Any) -> None:
     """Each parent is one of the tokens before with equal shares, over 2000 graphs."""
     keys = jax.random.split(jax.random.key(SEED), 2000)
-    several = np.asarray(jax.vmap(lambda key: data.parents(key, config))(keys))
+    graphs = np.asarray(jax.vmap(lambda key: data.parents(key, config))(keys))
     for i in range(1, config.length.n - (config.query == "uniform")):
-        average(several[:, i, None] == 1 + np.arange(i), 1 / i)
+        average(graphs[:, i, None] == 1 + np.arange(i), 1 / i)
 
 
 def rows_follow_dirichlet(pi: np.ndarray, config: Any) -> None:
@@ -326,15 +326,15 @@ def rows_follow_dirichlet(pi: np.ndarray, config: Any) -> None:
 def follows(test: Any, p: np.ndarray, config: Any) -> None:
     """Each state minus its law, given its parent's, has mean zero, and so has a product of two."""
     S, T, _ = shape(config)
-    each, rows, mu = [], np.arange(len(test.s)), stationary(test.pi)
+    residuals, rows, mu = [], np.arange(len(test.s)), stationary(test.pi)
     for i in range(T):
         expected = np.full((len(rows), S), 1 / S)
         if p[i]:
             expected = test.pi[rows, test.s[:, p[i] - 1]]
         elif config.first == "stationary" and not (i == T - 1 and config.query == "uniform"):
             expected = mu
-        each.append(np.eye(S)[test.s[:, i]] - expected)
-        average(each[-1], 0)
-        average(each[-1] * test.pi[:, 0], 0)
+        residuals.append(np.eye(S)[test.s[:, i]] - expected)
+        average(residuals[-1], 0)
+        average(residuals[-1] * test.pi[:, 0], 0)
         if i:
-            average(each[-1][:, :, None] * each[-2][:, None, :], 0)
+            average(residuals[-1][:, :, None] * residuals[-2][:, None, :], 0)

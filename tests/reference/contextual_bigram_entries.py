@@ -122,11 +122,11 @@ def metrics(params: Any, problem: Any, config: Any) -> dict[str, Any]:
 
 def analyses(params: Any, problem: Any, config: Any) -> dict[str, Any]:
     one, theta = task(problem), float(config.threshold)
-    found = cb.analyses(tuple(params), one, theta)
+    measures = cb.analyses(tuple(params), one, theta)
     A, _ = cb.rounded(np.asarray(params.attention), theta)
     some = (np.asarray(params.attention) > 0).any(axis=0)  # an empty column recovers nothing
     right = [some[k] and np.array_equal(A[:, k] > 0, one.Q[:, k] > 0) for k in range(one.N)]
-    return found | {"support_recovery": np.mean(right)}
+    return measures | {"support_recovery": np.mean(right)}
 
 
 def shrunk(one: cb.Task, config: Any, length: int) -> list[tuple[float, float]]:
@@ -163,9 +163,9 @@ def predict(problem: Any, config: Any, steps: np.ndarray) -> dict[str, Any]:
         A, V = one.uniform + a * (one.Q - one.uniform), one.trivial + v * (one.P - one.trivial)
         losses.append(cb.population_loss((A, V), one))
     sign = tr.Phi(tr.sign_law(one, config.batch_size.n, float(config.learning_rate)))
-    weight, other = float(config.pretrained_weight), np.asarray(problem.pretrained)
-    V0 = weight * other + (1 - weight) * one.trivial
-    gain = weight * cb.inner(other - one.trivial, one.P - one.trivial, one.mu)
+    weight, pretrained = float(config.pretrained_weight), np.asarray(problem.pretrained)
+    V0 = weight * pretrained + (1 - weight) * one.trivial
+    gain = weight * cb.inner(pretrained - one.trivial, one.P - one.trivial, one.mu)
     variance = tr.large_batch_noise((one.uniform, V0), one)[0] / gain**2
     sd = np.sqrt(variance / (config.batch_size.n * switch))
     share = float(config.stage_threshold)
@@ -193,9 +193,9 @@ def law(problem: Any, batch: Any, config: Any) -> None:
     N, T, Q, B = (
         size.n for size in (config.num_states, config.length, config.sparsity, config.batch_size)
     )
-    P, mu, q, other = (np.asarray(x) for x in problem)
-    assert P.shape == other.shape == (N, N) and q.shape == (T, N)
-    assert P.min() >= 0 and other.min() >= 0 and mu.min() > 0
+    P, mu, q, pretrained = (np.asarray(x) for x in problem)
+    assert P.shape == pretrained.shape == (N, N) and q.shape == (T, N)
+    assert P.min() >= 0 and pretrained.min() >= 0 and mu.min() > 0
     agree(P.sum(axis=0), np.ones(N), 1e-14)
     agree(mu, cb.stationary(P), 1e-12)
     agree(q.sum(axis=0), np.ones(N), 1e-14)
@@ -204,12 +204,12 @@ def law(problem: Any, batch: Any, config: Any) -> None:
         agree(q[q > 0], np.full(N * Q, 1 / Q), 1e-14)
     if config.given is not None:
         agree(P, config.given, 0)
-    gap, moved = P - np.outer(mu, np.ones(N)), other - np.outer(mu, np.ones(N))
-    agree(other @ mu, mu, 1e-13)
-    agree(other.sum(axis=0), np.ones(N), 1e-13)
+    gap, moved = P - np.outer(mu, np.ones(N)), pretrained - np.outer(mu, np.ones(N))
+    agree(pretrained @ mu, mu, 1e-13)
+    agree(pretrained.sum(axis=0), np.ones(N), 1e-13)
     agree(cb.cosine(moved, gap, mu), float(config.correlation), 1e-12)
     sizes = cb.norm(moved, mu), cb.norm(gap, mu)
-    assert abs(sizes[0] - sizes[1]) < 1e-12 or (sizes[0] < sizes[1] and other.min() < 1e-12)
+    assert abs(sizes[0] - sizes[1]) < 1e-12 or (sizes[0] < sizes[1] and pretrained.min() < 1e-12)
     assert batch.tokens.shape == (B, T) and batch.query.shape == batch.label.shape == (B,)
     assert batch.tokens.max() < N and batch.query.max() < N and batch.label.max() < N
     if B > 1000:
@@ -318,7 +318,7 @@ def generated(problem: Any, config: Any) -> None:
     for i in range(one.T + 2):
         for j in range(i):
             pairs = [row[:, i] * one.N + row[:, j] for row in (got, want)]
-            two(*(each[:, None] == np.arange(one.N**2) for each in pairs))
+            two(*(codes[:, None] == np.arange(one.N**2) for codes in pairs))
 
 
 def pick(rng: np.random.Generator, laws: np.ndarray) -> np.ndarray:

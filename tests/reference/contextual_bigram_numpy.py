@@ -250,9 +250,9 @@ def rounded(A: np.ndarray, theta: float) -> tuple[np.ndarray, int]:
     """
     out, empty = np.zeros_like(A), 0
     for k in range(A.shape[1]):
-        kept = [x if x > 0 and x >= theta * A[:, k].max() else 0.0 for x in A[:, k]]
-        if sum(kept) > 0:
-            out[:, k] = np.array(kept) / sum(kept)
+        column = [x if x > 0 and x >= theta * A[:, k].max() else 0.0 for x in A[:, k]]
+        if sum(column) > 0:
+            out[:, k] = np.array(column) / sum(column)
         else:
             out[:, k], empty = 1 / len(A), empty + 1
     return out, empty

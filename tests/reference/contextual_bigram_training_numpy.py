@@ -66,8 +66,8 @@ def sparsify(A: np.ndarray, theta: float) -> np.ndarray:
     """Entries below theta times their column's largest become zero; then the affine projection (end
     of stage 1).
     """
-    kept = [[x if x >= theta * A[:, k].max() else 0.0 for k, x in enumerate(row)] for row in A]
-    return affine(np.array(kept))
+    rows = [[x if x >= theta * A[:, k].max() else 0.0 for k, x in enumerate(row)] for row in A]
+    return affine(np.array(rows))
 
 
 # Training. Every function returns the parameters at t = 0..steps; batches[t] is the batch of step
@@ -302,13 +302,13 @@ def recovered(q: np.ndarray, sd: float, T: int, share: float, nodes: int = 4001)
     weight = np.where(np.arange(nodes) % 2 == 1, 4.0, 2.0) * (grid[1] - grid[0]) / 3
     weight[[0, -1]] /= 2
     for m, w in zip(grid, weight, strict=True):
-        others = Phi(share * m / sd) ** (T - len(q))
+        rival_chance = Phi(share * m / sd) ** (T - len(q))
         for j in range(len(q)):
             density = math.exp(-(((m - q[j]) / sd) ** 2) / 2) / (sd * math.sqrt(2 * math.pi))
             total += (
                 w
                 * density
-                * others
+                * rival_chance
                 * math.prod(
                     Phi((m - r) / sd) - Phi((share * m - r) / sd) for i, r in enumerate(q) if i != j
                 )

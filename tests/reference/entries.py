@@ -46,7 +46,7 @@ class Case(NamedTuple):
     params: tuple[Callable[[Any, Any], Any], ...] = ()  # of (problem, config)
     padded: bool = False
     seed: int = 5
-    made: Callable[[Any], Any] | None = None  # the problem of a config
+    problem: Callable[[Any], Any] | None = None  # the problem of a config
 
 
 class Material(NamedTuple):
@@ -65,8 +65,8 @@ def reference(name: str) -> ModuleType:
 
 def cases(name: str) -> tuple[Case, ...]:
     """The cases of a theory."""
-    found: tuple[Case, ...] = reference(name).CASES
-    return found
+    catalog: tuple[Case, ...] = reference(name).CASES
+    return catalog
 
 
 def slot(name: str, which: str) -> Callable:
@@ -86,7 +86,7 @@ def draw(name: str, config: Any, seed: int) -> Any:
 def material(name: str, index: int) -> Material:
     """A case with its problem, its parameters and the reference's values."""
     case, numpy = cases(name)[index], reference(name)
-    drawn = case.made or functools.partial(draw, name, seed=case.seed)
+    drawn = case.problem or functools.partial(draw, name, seed=case.seed)
     plain = jax.tree.map(np.asarray, drawn(case.config))
     params = [make(plain, case.config) for make in case.params]
     config = widened(case.config) if case.padded else case.config
@@ -138,7 +138,7 @@ def compare(
     for entry, value in want.items():
         tolerance = tolerances.get(entry, TOLERANCE)
         try:
-            agree(*_beside(name, got[entry], value, np.nan), tolerance, unknown=True)
+            agree(*_align(name, got[entry], value, np.nan), tolerance, unknown=True)
         except AssertionError as error:
             raise AssertionError(f"{which} {entry!r}, parameters {i}: {error}") from None
 
@@ -148,7 +148,7 @@ def compare_draws(name: str, index: int) -> None:
     changes neither.
     """
     case = cases(name)[index]
-    if case.made:
+    if case.problem:
         return
     problem = draw(name, case.config, case.seed)
     batch = slot(name, "sample")(jax.random.key(case.seed + 1), problem, case.config)
@@ -160,12 +160,12 @@ def compare_draws(name: str, index: int) -> None:
         batch = slot(name, "sample")(jax.random.key(case.seed + 1), problem, config)
         pairs = zip(jax.tree.leaves((problem, batch)), jax.tree.leaves(plain), strict=True)
         for got, want in pairs:
-            agree(*_beside(name, got, want, 0.0), 1e-14)
+            agree(*_align(name, got, want, 0.0), 1e-14)
 
 
 def names(name: str, configs: Iterable[Any]) -> dict[str, set[str]]:
     """The entries of each slot on these configs, with the parameters at the start."""
-    theory, found = jaxtheory.theories.get(name), {which: set[str]() for which in SLOTS}
+    theory, slots = jaxtheory.theories.get(name), {which: set[str]() for which in SLOTS}
 
     def values(key: jax.Array, config: Any) -> dict[str, dict]:
         problem = theory.problem(key, config)
@@ -180,11 +180,11 @@ def names(name: str, configs: Iterable[Any]) -> dict[str, set[str]]:
     for config in configs:
         shapes = jax.eval_shape(values, jax.random.key(0), config)
         for which, entries in shapes.items():
-            found[which] |= {*entries}
-    return found
+            slots[which] |= {*entries}
+    return slots
 
 
-def _beside(name: str, got: Any, want: Any, fill: float) -> tuple[np.ndarray, np.ndarray]:
+def _align(name: str, got: Any, want: Any, fill: float) -> tuple[np.ndarray, np.ndarray]:
     """Both arrays without what lies beyond the sizes, or with `fill` there where FILLED says so."""
     got, want = np.asarray(got), np.asarray(want)
     inside = tuple(map(slice, want.shape))
@@ -192,9 +192,9 @@ def _beside(name: str, got: Any, want: Any, fill: float) -> tuple[np.ndarray, np
         return got, want
     if not getattr(reference(name), "FILLED", False):
         return got[inside], want
-    whole = np.full(got.shape, fill)
-    whole[inside] = want
-    return got, whole
+    full_array = np.full(got.shape, fill)
+    full_array[inside] = want
+    return got, full_array
 
 
 def _optional(numpy: ModuleType, which: str) -> Callable:

@@ -145,12 +145,12 @@ def structure(W: np.ndarray, v: np.ndarray, D: int, star: int) -> tuple[float, f
     the space of the form, over |W|^2.
     """
     d = len(v)
-    rest = np.linalg.svd(v[None])[2][1:]  # rows orthogonal to v*
+    complement = np.linalg.svd(v[None])[2][1:]  # rows orthogonal to v*
     basis = []
     for block in (np.outer(v, v), np.eye(d) - np.outer(v, v)):
         basis.append(np.pad(block, ((0, D), (0, D))))
-    P, others = gs.encodings(D), [j for j in range(D) if j != star]
-    for A in columns(D, star, others):
+    P, other_groups = gs.encodings(D), [j for j in range(D) if j != star]
+    for A in columns(D, star, other_groups):
         basis.append(np.pad(P @ A @ P.T, ((d, 0), (d, 0))))
     form = np.array([b.ravel() for b in basis]).T
     numbers = np.linalg.lstsq(form, W.ravel(), rcond=None)[0]
@@ -158,7 +158,7 @@ def structure(W: np.ndarray, v: np.ndarray, D: int, star: int) -> tuple[float, f
     residual = ((W.ravel() - form @ numbers) ** 2).sum()
     return (
         float(v @ W[:d, :d] @ v),
-        float(np.mean([r @ W[:d, :d] @ r for r in rest])),
+        float(np.mean([r @ W[:d, :d] @ r for r in complement])),
         float(residual / total) if total else 0.0,
     )
 
@@ -234,16 +234,16 @@ def law(problem: Any, batch: Any, config: Any) -> None:
         agree(got, want, 0)
     if config.partition != "contiguous":
         plain = entries.draw("group_sparse", config.replace(partition="contiguous"), 5)
-        for one, other in zip(problem[:4], plain[:4], strict=True):
-            flat = np.asarray(other.x).transpose(1, 0, 2).reshape(d * D, -1)
+        for one, original in zip(problem[:4], plain[:4], strict=True):
+            flat = np.asarray(original.x).transpose(1, 0, 2).reshape(d * D, -1)
             for j, group in enumerate(config.partition):
                 agree(one.x[:, j], flat[list(group)], 0)
     if config.num_samples.n > 1000:
-        many(sets, sigma, d * D)
+        check_moments(sets, sigma, d * D)
         directions(config)
 
 
-def many(sets: Any, sigma: float, size: int) -> None:
+def check_moments(sets: Any, sigma: float, size: int) -> None:
     """Moments of independent features of variance sigma^2, and independent sets."""
     fourth = {"gaussian": 3, "uniform": 1.8, "rademacher": 1}
     flat = [one.x.transpose(2, 0, 1).reshape(-1, size) / sigma for one, *_ in sets]
@@ -264,8 +264,8 @@ def directions(config: Any) -> None:
     d, small = config.group_dim.n, config.replace(num_samples=1, downstream_samples=1)
     draw = lambda key: entries.slot("group_sparse", "problem")(key, small)[4:]
     v, w = (np.asarray(x) for x in jax.vmap(draw)(jax.random.split(jax.random.key(1), 300)))
-    for each in (v, w):
-        average(each, 0)
-        average(each**2, 1 / d)
-        average(each[:, 0] * each[:, 1], 0)
+    for vectors in (v, w):
+        average(vectors, 0)
+        average(vectors**2, 1 / d)
+        average(vectors[:, 0] * vectors[:, 1], 0)
     average(v * w, 0)

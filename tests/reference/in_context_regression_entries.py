@@ -222,8 +222,8 @@ def metrics(params: Any, problem: Any, config: Any) -> dict[str, Any]:
     even = 0.0
     if isinstance(params, Literal):
         squares = sum((x**2).sum() for x in params)
-        rest = (params.v[:, 1:] ** 2).sum() + (params.U[:, 0] ** 2).sum()
-        even = rest / squares if squares else 0.0
+        even_squares = (params.v[:, 1:] ** 2).sum() + (params.U[:, 0] ** 2).sum()
+        even = even_squares / squares if squares else 0.0
     off = total - (np.diag(A) ** 2).sum()
     return {
         "loss": loss,
@@ -262,7 +262,7 @@ def descent(config: Any, count: int) -> np.ndarray:
     U = np.array([sigma * np.eye(D) / math.sqrt(D)] * H)
     K = np.array([sigma * np.eye(D)[h % D] for h in range(H)])
     Q = K.copy()
-    found = []
+    losses = []
     for _ in range(count):
         heads = (
             U
@@ -270,7 +270,7 @@ def descent(config: Any, count: int) -> np.ndarray:
             else np.array([np.outer(*kq) for kq in zip(K, Q, strict=True)])
         )
         A = sum(a * B for a, B in zip(v, heads, strict=True))
-        found.append(np.trace(L) - 2 * np.trace(A.T @ L @ L) + np.trace(A.T @ E @ A @ L))
+        losses.append(np.trace(L) - 2 * np.trace(A.T @ L @ L) + np.trace(A.T @ E @ A @ L))
         G = 2 * (E @ A @ L - L @ L)
         slopes = np.array([(B * G).sum() for B in heads])
         if config.form == "separate":
@@ -281,7 +281,7 @@ def descent(config: Any, count: int) -> np.ndarray:
         else:
             U = U - eta * np.array([a * G for a in v])
         v = v - eta * slopes
-    return np.array(found)
+    return np.array(losses)
 
 
 def logistic(t: float, config: Any) -> float:

@@ -34,8 +34,8 @@ def sweep(theory, config, **asked):
 
 def values(numbers: xr.DataArray) -> np.ndarray:
     """One number per seed: the mean over all other dimensions."""
-    others = [dim for dim in numbers.dims if dim != "seed"]
-    return numbers.mean(others).values
+    other_dims = [dim for dim in numbers.dims if dim != "seed"]
+    return numbers.mean(other_dims).values
 
 
 def random_walks() -> Numbers:
@@ -177,27 +177,27 @@ def low_ranks() -> Numbers:
 
 def attention_prunings() -> Numbers:
     """Statistics of `replication/attention_pruning.py`."""
-    asked = {"seeds": 16, "steps": 400, "record": [400]}
+    arguments = {"seeds": 16, "steps": 400, "record": [400]}
     data = sweep(
         attention_pruning,
         attention_pruning.P2,
         vary={"lambda": [10**0.5, 10.0, 10**1.5, 100.0]},
-        **asked,
+        **arguments,
     )
     # the baselines do not depend on training
     longer = attention_pruning.P2.replace(length=256)
     long = last(
-        sweep(attention_pruning, longer, **asked | {"steps": 1, "record": [1]}).relative_error
+        sweep(attention_pruning, longer, **arguments | {"steps": 1, "record": [1]}).relative_error
     )
     errors = last(data.relative_error)
     best = errors.sel(pruner="gradient", drop=True).min("regularization")
-    others = errors.isel(regularization=0, drop=True).sel(pruner=["wanda", "sparsegpt"])
+    baselines = errors.isel(regularization=0, drop=True).sel(pruner=["wanda", "sparsegpt"])
     less = lambda errors: errors.sel(pruner="wanda") - errors.sel(pruner="sparsegpt")
     return {
-        "AP-13": values(less(others)),
+        "AP-13": values(less(baselines)),
         "AP-13 L": values(less(long)),
         "AP-6 mask": values(best),
-        "AP-6": values(best / others.min("pruner")),
+        "AP-6": values(best / baselines.min("pruner")),
     }
 
 
@@ -270,10 +270,10 @@ def paused_at(losses: xr.DataArray, levels: np.ndarray) -> tuple[float, float]:
     the mean of log10 of the steps at which the middles before them are passed.
     """
     middles = (levels[1:] + levels[:-1]) / 2
-    steps, found = losses.step.values, losses.values
-    at = [min(np.count_nonzero(found >= middle), len(steps) - 1) for middle in middles]
+    steps, curve = losses.step.values, losses.values
+    at = [min(np.count_nonzero(curve >= middle), len(steps) - 1) for middle in middles]
     gaps = [
-        abs(found[begin + np.argmax(np.diff(found[begin : end + 1]))] - level)
+        abs(curve[begin + np.argmax(np.diff(curve[begin : end + 1]))] - level)
         for begin, end, level in zip(at[:-1], at[1:], levels[1:-1], strict=True)
     ]
     return np.log10(max(gaps)), np.log10(steps[at[:-1]]).mean()
@@ -316,18 +316,18 @@ def diversities() -> Numbers:
     d = 16
     config = task_diversity.Config(dimension=d, length=d, num_tasks=d // 2)
     run = functools.partial(sweep, task_diversity, seeds=12, dtype="float64", buckets="exact")
-    found: Numbers = {}
+    numbers: Numbers = {}
     for name, count in {"few": 102, "many": 384, "peak": d**2}.items():
         at = last(run(config.replace(num_prompts=count), algorithm="ridge", steps=0))
         if name == "peak":
-            found[name] = values(np.log10(at.icl_error))
+            numbers[name] = values(np.log10(at.icl_error))
         else:
             law = at.predicted_icl_error_published
-            found[name] = values(np.log10(at.icl_error / law))
-            found[f"{name} in law"] = values(np.log10(at.idg_error / at.icl_error))
+            numbers[name] = values(np.log10(at.icl_error / law))
+            numbers[f"{name} in law"] = values(np.log10(at.idg_error / at.icl_error))
     early = config.replace(num_prompts=d**2, learning_rate=0.5)
-    found["stopped"] = values(np.log10(last(run(early, algorithm="gd", steps=200)).icl_error))
-    return found
+    numbers["stopped"] = values(np.log10(last(run(early, algorithm="gd", steps=200)).icl_error))
+    return numbers
 
 
 NUMBERS = {

@@ -35,7 +35,7 @@ def law(problem: Any, batch: Any, config: Any) -> None:
         agree(got, want[chosen], 0)
     agree(batch.weight, np.full(len(chosen), 1 / len(chosen)), 1e-15)
     if config.num_samples.n > 1000:
-        many(problem, config, R, C)
+        check_frequencies(problem, config, R, C)
 
 
 def patterns(U: np.ndarray, M: int, R: int, d: int, config: Any) -> None:
@@ -75,11 +75,11 @@ def sample(pattern: np.ndarray, label: int, index: int, train: bool, config: Any
         if config.labels == "balanced" and len(majority) > 1:
             assert label == index % C  # a tie goes to the first class
     for c in range(C):
-        found = [int(np.sum(pattern == r)) for r in range(c, R, C)]
+        counts = [int(np.sum(pattern == r)) for r in range(c, R, C)]
         if config.occurrence == "independent":
-            assert sum(n > 0 for n in found) <= 1
+            assert sum(n > 0 for n in counts) <= 1
         elif config.counts == "exact":
-            assert max(found) - min(found) <= 1
+            assert max(counts) - min(counts) <= 1
 
 
 def noise(one: Any, U: np.ndarray, config: Any) -> None:
@@ -102,7 +102,7 @@ def start(problem: Any, config: Any) -> None:
     assert problem.shuffle.min() >= 0 and problem.shuffle.max() < 1
 
 
-def many(problem: Any, config: Any, R: int, C: int) -> None:
+def check_frequencies(problem: Any, config: Any, R: int, C: int) -> None:
     """Frequencies of labels, patterns and places, moments of the noise, laws over keys."""
     M, d = config.num_patterns.n, config.dimension.n
     nrel, nconf = config.num_relevant.n, config.num_confusion.n
@@ -150,8 +150,8 @@ def many(problem: Any, config: Any, R: int, C: int) -> None:
             rng = np.random.default_rng(0)
             z = np.eye(d)[0] + sigma * rng.normal(size=(200_000, d))
             mean = (z[:, 0] / np.linalg.norm(z, axis=1)).mean()
-            along = (one.tokens * problem.patterns[one.pattern]).sum(axis=2)
-            average(along, mean, 6)
+            projections = (one.tokens * problem.patterns[one.pattern]).sum(axis=2)
+            average(projections, mean, 6)
     flipped = problem.train.label != first[0]
     if config.counts == "exact":
         average(flipped, float(config.label_noise))

@@ -233,17 +233,17 @@ def samples(batch: Any) -> list[lr.Sample]:
 def measured(params: Any, problem: Any, config: Any) -> tuple[float, float, float, float]:
     """Loss, error, and attention on relevant tokens of all queries and of the relevant ones."""
     model, test = twin(problem, config), samples(problem.test)
-    every, own = [], []
+    attention, own = [], []
     R, C = config.num_relevant_patterns.n, config.num_classes.n
     for (X, y), pattern in zip(test, problem.test.pattern, strict=True):
         mark = (pattern < R) & (pattern % C == y)
         Z, heads = lr.layers(params, X)[-2], range(config.num_heads)
         attend = lambda h, l, Z=Z: lr.attend(params[0][-1, h], params[1][-1, h], Z, l)
         on = [np.mean([attend(h, l)[mark].sum() for h in heads]) for l in range(len(X))]
-        every.append(np.mean(on))
+        attention.append(np.mean(on))
         own.append(np.mean(np.array(on)[mark]) if mark.any() else 0.0)
     loss, error = lr.loss(params, test, model), lr.error(params, test, model)
-    return loss, error, float(np.mean(every)), float(np.mean(own))
+    return loss, error, float(np.mean(attention)), float(np.mean(own))
 
 
 def loss_without(params: Any, problem: Any, config: Any) -> float:
@@ -283,7 +283,7 @@ def carried(U: np.ndarray, n: int) -> np.ndarray:
 
 
 def metrics(params: Any, problem: Any, config: Any) -> dict[str, Any]:
-    loss, error, every, own = measured(params, problem, config)
+    loss, error, attention, own = measured(params, problem, config)
     first, m = start(problem, config), config.num_neurons.n
     change = [W - V for W, V in zip(params, first, strict=True)]
     single = [W for group in change for W in separate(group)]
@@ -299,7 +299,7 @@ def metrics(params: Any, problem: Any, config: Any) -> dict[str, Any]:
     return {
         "loss": loss,
         "error": error,
-        "relevant_attention": every,
+        "relevant_attention": attention,
         "relevant_query_attention": own,
         "singular_values": np.array([[*s, *[0.0] * (most - len(s))] for s in spectra]),
         "gap_rank": np.array([float(gap_rank(s)) for s in spectra]),
@@ -322,14 +322,14 @@ def gap_rank(s: np.ndarray) -> int:
 def largest_gap(size: np.ndarray) -> tuple[float, float]:
     """Place and ratio of the largest ratio of consecutive sorted norms between 10 and 90 %."""
     s, m = sorted(size), len(size)
-    found = [
+    gaps = [
         (s[r] / s[r - 1] if s[r - 1] > 0 else 1.0, r)
         for r in range(1, m)
         if 10 * r >= m and 10 * r <= 9 * m
     ]
-    if not found:
+    if not gaps:
         return 0.0, 0.0
-    ratio, place = max(found, key=lambda pair: (pair[0], -pair[1]))
+    ratio, place = max(gaps, key=lambda pair: (pair[0], -pair[1]))
     return place / m, ratio
 
 
@@ -341,22 +341,22 @@ def drift(params: Any, first: Any) -> list[float]:
         heads = [separate(Q), separate(K)]
         grams.append(([W @ W.T for W in heads[0]], [W @ W.T for W in heads[1]]))
         grams[-1] += ([sum(W @ W.T for W in V[-1])], [O.T @ O])
-    found = []
+    drifts = []
     for i in (0, 2):
-        one, other = (
+        change, counterpart = (
             [a - b for a, b in zip(grams[0][j], grams[1][j], strict=True)] for j in (i, i + 1)
         )
-        total = size(one) + size(other)
-        both = [a - b for a, b in zip(one, other, strict=True)]
-        found.append(size(both) / total if total > 0 else 0.0)
-    return found
+        total = size(change) + size(counterpart)
+        differences = [a - b for a, b in zip(change, counterpart, strict=True)]
+        drifts.append(size(differences) / total if total > 0 else 0.0)
+    return drifts
 
 
 def analyses(params: Any, problem: Any, config: Any) -> dict[str, Any]:
     first, means = start(problem, config), class_means(problem, config)
     O, a = params.output, config.value_dim.n
     moved, total = O - first[3], problem.signs.sum(axis=2)
-    left, U = carried(problem.patterns, a), problem.patterns
+    images, U = carried(problem.patterns, a), problem.patterns
     binary = config.task == "binary"
     own = (
         [0 if t > 0 else 1 for t in total[0]]
@@ -369,9 +369,9 @@ def analyses(params: Any, problem: Any, config: Any) -> dict[str, Any]:
         "neuron_changes": norms(moved),
         "neuron_class": np.array(own, float),
         "neuron_start": np.array([[o @ V0 @ mean for o in first[3]] for mean in means]),
-        "projections": projections(params, first, U, left, config),
-        "neuron_projections": np.array([[o @ mu for mu in left] for o in O]),
-        "neuron_change_projections": np.array([[o @ mu for mu in left] for o in moved]),
+        "projections": projections(params, first, U, images, config),
+        "neuron_projections": np.array([[o @ mu for mu in images] for o in O]),
+        "neuron_change_projections": np.array([[o @ mu for mu in images] for o in moved]),
         "pruned_loss": pruned(params, first, problem, config),
         "head_pruned_loss": without_heads(params, problem, config),
         "value_pruned_loss": without_values(params, problem, config),
@@ -381,14 +381,14 @@ def analyses(params: Any, problem: Any, config: Any) -> dict[str, Any]:
 
 def projections(params: Any, first: Any, U: np.ndarray, left: np.ndarray, config: Any) -> Any:
     """mu_i^T Delta W mu_j of the last layer, the left one as W(0) carries it, summed over heads."""
-    found = np.zeros((3, len(U), len(U)))
+    forms = np.zeros((3, len(U), len(U)))
     for h in range(config.num_heads):
         for which in (0, 1):
             change = params[which][-1, h] - first[which][-1, h]
             through = U @ (first[0][-1, h] / float(config.init_diagonal)).T
-            found[which] += through @ change @ U.T
-        found[2] += left @ (params[2][-1, h] - first[2][-1, h]) @ U.T
-    return found
+            forms[which] += through @ change @ U.T
+        forms[2] += left @ (params[2][-1, h] - first[2][-1, h]) @ U.T
+    return forms
 
 
 def ranked(score: np.ndarray) -> list[int]:
@@ -423,12 +423,12 @@ def without_heads(params: Any, problem: Any, config: Any) -> np.ndarray:
     """Without 0..H heads of smallest |W_V^h| over all layers."""
     H = config.num_heads
     order = ranked(np.array([(params.value[:, h] ** 2).sum() for h in range(H)]))
-    found = []
+    losses = []
     for n in range(H + 1):
         V = params.value.copy()
         V[:, order[:n]] = 0
-        found.append(loss_without((params.query, params.key, V, params.output), problem, config))
-    return np.array(found)
+        losses.append(loss_without((params.query, params.key, V, params.output), problem, config))
+    return np.array(losses)
 
 
 def without_values(params: Any, problem: Any, config: Any) -> np.ndarray:
@@ -436,12 +436,12 @@ def without_values(params: Any, problem: Any, config: Any) -> np.ndarray:
     a = config.value_dim.n
     rows = np.array([(params.value[-1, :, i] ** 2).sum() for i in range(a)])
     order = ranked((params.output**2).sum(axis=0) * rows)
-    found = []
+    losses = []
     for j in range(11):
         O = params.output.copy()
         O[:, order[: lr.rounded_up_half(j / 10, a)]] = 0
-        found.append(loss_without((*params[:3], O), problem, config))
-    return np.array(found)
+        losses.append(loss_without((*params[:3], O), problem, config))
+    return np.array(losses)
 
 
 def truncation(params: Any, first: Any, problem: Any, config: Any) -> dict[str, Any]:
@@ -449,24 +449,24 @@ def truncation(params: Any, first: Any, problem: Any, config: Any) -> dict[str, 
     rows = [
         measured(lr.truncated(first, tuple(params), r), problem, config) for r in range(1, most + 1)
     ]
-    loss, error, every, own = (np.array(column) for column in zip(*rows, strict=True))
+    loss, error, attention, own = (np.array(column) for column in zip(*rows, strict=True))
     one = lr.truncated(first, tuple(params), 1)
-    alone = [
+    single_losses = [
         loss_without((*params[:i], one[i], *params[i + 1 :]), problem, config) for i in range(4)
     ]
     cut = lr.truncated(first, tuple(params), int(config.truncation_rank))
     return {
         "truncated_loss": loss,
         "truncated_error": error,
-        "truncated_attention": every,
+        "truncated_attention": attention,
         "truncated_query_attention": own,
-        "alone_truncated_loss": np.array(alone),
+        "alone_truncated_loss": np.array(single_losses),
         "pruned_truncated_loss": np.array(at_rates(cut, ranked(norms(cut[3])), problem, config)),
     }
 
 
 def predict(problem: Any, config: Any, steps: np.ndarray) -> dict[str, Any]:
-    R, C, each = (
+    R, C, head_count = (
         config.num_relevant_patterns.n,
         config.num_classes.n,
         config.num_heads * config.num_layers,
@@ -479,7 +479,7 @@ def predict(problem: Any, config: Any, steps: np.ndarray) -> dict[str, Any]:
         law = stats.binom(n, nrel / n)
         share = sum(law.pmf(b) * max(b, n - b) for b in range(n + 1)) / L
     independent = R if config.occurrence == "independent" else C
-    ranks = np.array([*[independent] * (2 * each), *[C] * (each + 1)], float)
+    ranks = np.array([*[independent] * (2 * head_count), *[C] * (head_count + 1)], float)
     means = carried(class_means(problem, config), config.value_dim.n)
     width = float(config.noise) * math.sqrt(config.dimension.n / L)
     small = stats.norm.cdf(-KAPPA * width / np.mean(norms(means)))

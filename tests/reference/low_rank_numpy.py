@@ -49,15 +49,15 @@ def attend(WQ: np.ndarray, WK: np.ndarray, X: np.ndarray, l: int) -> np.ndarray:
 def layers(params: Params, X: np.ndarray) -> list[np.ndarray]:
     """The input of every layer and the output of the last (L, ma)."""
     WQ, WK, WV, _ = params
-    found = [X]
+    states = [X]
     for n in range(len(WQ)):
-        X = found[-1]
+        X = states[-1]
         read = [
             sum(WV[n, h] @ (X.T @ attend(WQ[n, h], WK[n, h], X, l)) for h in range(len(WQ[n])))
             for l in range(len(X))
         ]
-        found.append(np.array(read) + (X if n + 1 < len(WQ) else 0))
-    return found
+        states.append(np.array(read) + (X if n + 1 < len(WQ) else 0))
+    return states
 
 
 def outputs(params: Params, X: np.ndarray, model: Model) -> np.ndarray:
@@ -80,9 +80,9 @@ def hinge(F: np.ndarray, y: int, model: Model) -> tuple[float, np.ndarray, float
         margin = sign * F[0]
         g[0] = -sign
     else:
-        other = max((k for k in range(len(F)) if k != y), key=lambda k: F[k])
-        margin = F[y] - F[other]
-        g[y], g[other] = -1.0, 1.0
+        rival = max((k for k in range(len(F)) if k != y), key=lambda k: F[k])
+        margin = F[y] - F[rival]
+        g[y], g[rival] = -1.0, 1.0
     return max(0.0, 1 - margin), g * (margin < 1), margin
 
 
@@ -101,16 +101,16 @@ def gradient(params: Params, data: list[Sample], model: Model) -> Params:
     WQ, WK, WV, WO = params
     total = [np.zeros_like(W) for W in params]
     for X, y in data:
-        seen = layers(params, X)
+        states = layers(params, X)
         _, g, _ = hinge(outputs(params, X, model), y, model)
-        dv = np.zeros_like(seen[-1])
+        dv = np.zeros_like(states[-1])
         for l in range(model.queries):
-            h = WO @ seen[-1][l]
+            h = WO @ states[-1][l]
             G = sum(g[k] * model.weights(k, l) for k in range(len(g))) * (h > 0) / model.queries
-            total[3] += np.outer(G, seen[-1][l])
+            total[3] += np.outer(G, states[-1][l])
             dv[l] = WO.T @ G
         for n in reversed(range(len(WQ))):
-            Z = seen[n]
+            Z = states[n]
             dX = dv.copy() if n + 1 < len(WQ) else np.zeros_like(Z)
             for h in range(len(WQ[n])):
                 Q, K, V = WQ[n, h], WK[n, h], WV[n, h]
@@ -176,11 +176,11 @@ def relevant_attention(
     (X, mark (L,)).
     """
     WQ, WK, *_ = params
-    found = []
+    shares = []
     for X, mark in data:
         Z = layers(params, X)[-2]
         chosen = np.flatnonzero(mark) if own_queries else range(len(Z))
-        found.append(
+        shares.append(
             np.mean(
                 [
                     attend(WQ[-1, h], WK[-1, h], Z, l)[mark].sum()
@@ -189,7 +189,7 @@ def relevant_attention(
                 ]
             )
         )
-    return float(np.mean(found))
+    return float(np.mean(shares))
 
 
 def each_matrix(params: Params, change: Callable[[np.ndarray], np.ndarray]) -> Params:
@@ -207,8 +207,8 @@ def truncated(start: Params, params: Params, rank: int) -> Params:
 
     def best(W: np.ndarray) -> np.ndarray:
         _, vectors = np.linalg.eigh(W.T @ W)
-        kept = vectors[:, ::-1][:, :rank]
-        return W @ kept @ kept.T
+        basis = vectors[:, ::-1][:, :rank]
+        return W @ basis @ basis.T
 
     delta = each_matrix(tuple(W - V for W, V in zip(params, start, strict=True)), best)
     return tuple(V + D for V, D in zip(start, delta, strict=True))

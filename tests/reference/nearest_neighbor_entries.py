@@ -216,8 +216,8 @@ def population(xi1: float, xi2: float, d: int, N: int) -> float:
     z = np.column_stack([xi1 * np.cos(angles), np.full(len(angles), xi1 - xi2)])
     s = np.exp(z - z.max(axis=1, keepdims=True))
     s /= s.sum(axis=1, keepdims=True)
-    each = (s[:, :-1] ** 2).sum(axis=1) - 2 * s[:, 0] + 1
-    return float((weights * each).sum() / 2)
+    losses = (s[:, :-1] ** 2).sum(axis=1) - 2 * s[:, 0] + 1
+    return float((weights * losses).sum() / 2)
 
 
 def density(t: np.ndarray, d: int) -> np.ndarray:
@@ -309,12 +309,12 @@ def law(problem: Any, batch: Any, config: Any) -> None:
             agree(got, want, 0)
     if B > 1000:
         for prompts in (problem.train, problem.test):
-            many(prompts, config, d, N)
+            check_moments(prompts, config, d, N)
         n = min(B, M)
         average(problem.train.q[:n] * problem.test.q[:n], 0)
 
 
-def many(prompts: Any, config: Any, d: int, N: int) -> None:
+def check_moments(prompts: Any, config: Any, d: int, N: int) -> None:
     """Moments of independent uniform points of the sphere and of independent labels."""
     points = np.concatenate([prompts.x, prompts.q[:, None]], axis=1)
     average(points, 0)

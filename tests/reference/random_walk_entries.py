@@ -221,9 +221,9 @@ def metrics(params: Any, problem: Any, config: Any) -> dict[str, Any]:
     Pi, answers = rw.transition(K, p), np.eye(K)
     walk = config.task == "walk"
     label = lambda s: Pi[s[-2]] if walk else answers[s[-1]]
-    found = rw.metrics(model, matrices(params, model), rows(problem.test, config), label, p)
-    found = {n: x for n, x in found.items() if walk or not n.startswith("value_")}
-    return found | {"loss": model.loss(matrices(params, model), rows(problem.train, config))}
+    measures = rw.metrics(model, matrices(params, model), rows(problem.test, config), label, p)
+    measures = {n: x for n, x in measures.items() if walk or not n.startswith("value_")}
+    return measures | {"loss": model.loss(matrices(params, model), rows(problem.train, config))}
 
 
 # Curves
@@ -275,7 +275,7 @@ def spread(config: Any, steps: np.ndarray) -> np.ndarray:
     wide = integrate.quad(
         lambda x: 1 - stats.norm.cdf(x) ** K - stats.norm.sf(x) ** K, -9, 9, epsabs=1e-13
     )[0]
-    found = []
+    spreads = []
     for t in steps:
         w = (model.scores(ahead[t][1])[1] - model.scores(behind[t][1])[1])[:-1] / (2 * h)
         u = (model.scores(ahead[t][1])[0] - model.scores(behind[t][1])[0]) / (2 * h)
@@ -283,14 +283,14 @@ def spread(config: Any, steps: np.ndarray) -> np.ndarray:
         Z = np.array([w[lag == d].sum() for d in range(K)])
         growth = (Z[0] - Z.mean()) / turns
         S = model.forward(middle[t], data[0])[1][0]
-        found.append(min(float(config.perturbation) * S * growth * wide / math.sqrt(turns), 1))
-    return np.array(found)
+        spreads.append(min(float(config.perturbation) * S * growth * wide / math.sqrt(turns), 1))
+    return np.array(spreads)
 
 
 def predict(problem: Any, config: Any, steps: np.ndarray) -> dict[str, Any]:
     if config.task != "walk":
-        best, rest = {"qa1": (1.0, 0.0), "qa2": (0.5, math.log(2))}[config.task]
-        return {"accuracy": np.full(len(steps), best), "kl": np.full(len(steps), rest)}
+        best, divergence = {"qa1": (1.0, 0.0), "qa2": (0.5, math.log(2))}[config.task]
+        return {"accuracy": np.full(len(steps), best), "kl": np.full(len(steps), divergence)}
     K, N, *_ = shape(config)
     p, inside = float(config.clockwise_probability), 0 < config.clockwise_probability < 1
     linear = config.value == "linear"
@@ -353,10 +353,10 @@ def law(problem: Any, batch: Any, config: Any) -> None:
     for got, want in zip(batch, problem.train, strict=True):
         agree(got, want, 0)
     if B > 1000:
-        many(rows(problem.train, config), rows(problem.test, config), config, p)
+        check_frequencies(rows(problem.train, config), rows(problem.test, config), config, p)
 
 
-def many(train: np.ndarray, test: np.ndarray, config: Any, p: float) -> None:
+def check_frequencies(train: np.ndarray, test: np.ndarray, config: Any, p: float) -> None:
     """Frequencies of starts and steps, or of questions; training and test are independent."""
     if config.task != "walk":
         chances = rw.questions(config.task)

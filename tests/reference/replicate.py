@@ -197,10 +197,10 @@ def compared(theory: str, library: dict, own: dict) -> tuple[list[str], bool]:
     """The table's lines of a theory, and whether all agree."""
     lines, all_agree = [], True
     for row in ROWS[theory]:
-        both = mean_of(library[row.key]), mean_of(own[row.key])
-        same = agree(*both, exact=row.exact)
+        means = mean_of(library[row.key]), mean_of(own[row.key])
+        same = agree(*means, exact=row.exact)
         all_agree &= same
-        texts = [f"{m.mean:.2g}" for m in both] if row.exact else [m.text for m in both]
+        texts = [f"{m.mean:.2g}" for m in means] if row.exact else [m.text for m in means]
         cells = theory, row.claim, row.says, *texts, "yes" if same else "**no**"
         lines.append("| " + " | ".join(cells) + " |")
     return lines, all_agree
@@ -211,10 +211,10 @@ def main(words: list[str], library: Callable = in_library, own: Callable = in_nu
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("theories", nargs="*", metavar="THEORY", help=f"of {', '.join(ROWS)}")
     parser.add_argument("--write", action="store_true", help="keep the table of all theories")
-    asked = parser.parse_args(words)
-    if unknown := set(asked.theories) - set(ROWS):
+    arguments = parser.parse_args(words)
+    if unknown := set(arguments.theories) - set(ROWS):
         parser.error(f"unknown theory {sorted(unknown)[0]}")
-    if asked.write and asked.theories:
+    if arguments.write and arguments.theories:
         parser.error("--write needs all theories")
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
     # one thread for NumPy, beside the library on the other core
@@ -224,15 +224,15 @@ def main(words: list[str], library: Callable = in_library, own: Callable = in_nu
         "|---|---|---|---|---|---|",
     ]
     print(*lines, sep="\n", flush=True)
-    every, seconds = True, [0.0, 0.0]
-    names = asked.theories or list(ROWS)
+    all_agree, seconds = True, [0.0, 0.0]
+    names = arguments.theories or list(ROWS)
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         jobs = {name: pool.submit(own, name) for name in names}
         for name in names:
             results = library(name), jobs[name].result()
-            found, same = compared(name, *(numbers for numbers, _ in results))
-            print(*found, sep="\n", flush=True)
-            lines, every = lines + found, every and same
+            rows, same = compared(name, *(numbers for numbers, _ in results))
+            print(*rows, sep="\n", flush=True)
+            lines, all_agree = lines + rows, all_agree and same
             seconds = [total + used for total, (_, used) in zip(seconds, results, strict=True)]
     count = len(lines) - 2
     note = (
@@ -240,11 +240,11 @@ def main(words: list[str], library: Callable = in_library, own: Callable = in_nu
         f"{count} independent rows at 99 %, {count / 100:.1f} would disagree by chance."
     )
     print(note, f"Library {seconds[0]:.0f} s, NumPy {seconds[1]:.0f} s, side by side.", sep="\n")
-    if asked.write:
+    if arguments.write:
         before, _, after = PAGE.read_text(encoding="utf-8").split(MARK)
         text = "\n".join([*lines, "", note])
         PAGE.write_text(f"{before}{MARK}\n{text}\n{MARK}{after}", encoding="utf-8")
-    return int(not every)
+    return int(not all_agree)
 
 
 if __name__ == "__main__":

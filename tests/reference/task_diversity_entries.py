@@ -157,18 +157,18 @@ def of_task(w: np.ndarray, config: Any) -> Moments:
     """
     d, l, _, _ = shape(config)
     c, s = w / d, w @ w / d + float(config.noise_variance)
-    beta, both, power = np.zeros((d, d)), np.zeros(d), 0.0
+    beta, cross, power = np.zeros((d, d)), np.zeros(d), 0.0
     for i in range(l):
         for j in range(l):
             same = i == j
             beta += s * np.eye(d) / d + 2 * np.outer(c, c) if same else np.outer(c, c)
-            both += (3 if same else 1) * s * c
+            cross += (3 if same else 1) * s * c
             power += (3 if same else 1) * s**2
     scale = d / l  # of beta; 1 / l of q
     second = np.block(
         [
-            [scale**2 * beta, scale / l * both[:, None]],
-            [scale / l * both[None, :], np.array([[power / l**2]])],
+            [scale**2 * beta, scale / l * cross[:, None]],
+            [scale / l * cross[None, :], np.array([[power / l**2]])],
         ]
     )
     mean = np.append(scale * l * c, s)
@@ -242,22 +242,22 @@ def ridge(tasks: np.ndarray, penalty: float, config: Any) -> tuple[float, float]
     q = <w, beta> / d, so that d directions of theta never appear.
     """
     d, _, n, k = shape(config)
-    seen, other = of_training(tasks, config), fresh(config)
+    train, test = of_training(tasks, config), fresh(config)
     wide = lambda m: np.kron(np.eye(d) / d, m.second)
-    Sigma, p = wide(seen), penalty / d
+    Sigma, p = wide(train), penalty / d
     values, vectors = np.linalg.eigh(Sigma)
     if config.tasks == "finite" and k == 1 and float(config.noise_variance) == 0:
         values, vectors = values[d:], vectors[:, d:]
     if p == 0 and n == len(values):
         return math.inf, math.inf
-    target = vectors.T @ seen.cross.reshape(-1) / d  # E y z
+    target = vectors.T @ train.cross.reshape(-1) / d  # E y z
     kappa = 0.0
     if p > 0 or n < len(values):
         kappa = solved(lambda t: (values / (values + t)).sum() + n * p / t - n)
     theta = (vectors @ (target / (values + kappa))).reshape(d, d + 1)
-    in_law = error(theta, seen, config) / (1 - ((values / (values + kappa)) ** 2).sum() / n)
+    in_law = error(theta, train, config) / (1 - ((values / (values + kappa)) ** 2).sum() / n)
     spread = (vectors * values / (values + kappa) ** 2) @ vectors.T
-    return error(theta, other, config) + in_law * (spread * wide(other)).sum() / n, in_law
+    return error(theta, test, config) + in_law * (spread * wide(test)).sum() / n, in_law
 
 
 def spread_of(c: float) -> tuple[np.ndarray, np.ndarray]:

@@ -19,12 +19,12 @@ from tests.reference.test_contextual_bigram import (
     GIVEN,
     TIGHT,
     agree_both,
-    given,
     make,
     matrices,
     problem,
     samples,
     task,
+    to_params,
 )
 
 STEPS = 8
@@ -124,7 +124,7 @@ def run(name, config):
     algorithm, drawn = THEORY.algorithms[name], problem(config)
     step, params = compiled[name]
     state = (
-        given(*run("proximal", config)[-1])
+        to_params(*run("proximal", config)[-1])
         if name == "refit"
         else algorithm.init(jax.random.key(0), drawn, config)
     )
@@ -193,8 +193,8 @@ def test_training(name, config):
 def test_without_lambda_proximal_is_sgd_and_noise_noise_sgd(config):
     config = config.replace(l1=0.0)
     for sparse, plain in (("proximal", "sgd"), ("noise", "noise_sgd")):
-        for one, other in zip(run(sparse, config), run(plain, config), strict=True):
-            agree_both(one, other)
+        for got, want in zip(run(sparse, config), run(plain, config), strict=True):
+            agree_both(got, want)
 
 
 @pytest.mark.parametrize(
@@ -205,7 +205,7 @@ def test_metrics_and_analyses_along_training(name, config):
     reference, drawn = task(config), problem(config)
     for t in (config.switch_step + 1, STEPS):
         params = run(name, config)[t]
-        got = measure(given(*params), drawn, config)
+        got = measure(to_params(*params), drawn, config)
         want = cb.metrics(params, reference, config.l1)
         assert set(got) == set(want)
         for metric, value in want.items():
@@ -218,7 +218,7 @@ def test_metrics_and_analyses_along_training(name, config):
             agree(got[metric], value, TIGHT, 0.1 if small else 1e-2)
     for theta in (0.3, 0.9):
         got, want = (
-            analyse(given(*params), drawn, config.replace(threshold=theta)),
+            analyse(to_params(*params), drawn, config.replace(threshold=theta)),
             cb.analyses(params, reference, theta),
         )
         assert set(got) == set(want)
@@ -230,7 +230,7 @@ def test_rounding_reports_empty_columns():
     config = RUNS[0]
     A, V = -np.ones((5, 3)), task(config).P
     A[0, 0] = 1.0
-    got = analyse(given(A, V), problem(config), config)
+    got = analyse(to_params(A, V), problem(config), config)
     assert got["empty_columns"] == 2 == cb.rounded(A, config.threshold)[1] and all(
         np.isfinite(value) for value in got.values()
     )
@@ -336,7 +336,7 @@ def test_noise_has_the_stated_covariance(point):
     reference, drawn, rng = task(config), problem(config), np.random.default_rng(3)
     random = tr.affine(rng.normal(size=(5, 3))), tr.affine(rng.normal(size=(3, 3)))
     params = {"start": reference.start, "random": random, "task": (reference.Q, reference.P)}[point]
-    draws = jax.jit(jax.vmap(lambda key: noise.draw(key, given(*params), drawn, config)))(
+    draws = jax.jit(jax.vmap(lambda key: noise.draw(key, to_params(*params), drawn, config)))(
         jax.random.split(jax.random.key(1), 4000)
     )
     variance, full = tr.large_batch_noise(params, reference)
@@ -367,8 +367,8 @@ def test_padding_changes_nothing():
     params = run("proximal", wide)[-1]
     inside, reference = (params[0][:5, :3], params[1][:3, :3]), task(wide)
     for got, want in (
-        (measure(given(*params), drawn, wide), cb.metrics(inside, reference, wide.l1)),
-        (analyse(given(*params), drawn, wide), cb.analyses(inside, reference, wide.threshold)),
+        (measure(to_params(*params), drawn, wide), cb.metrics(inside, reference, wide.l1)),
+        (analyse(to_params(*params), drawn, wide), cb.analyses(inside, reference, wide.threshold)),
     ):
         for metric, value in want.items():
             agree(got[metric], value, TIGHT, 0.1)

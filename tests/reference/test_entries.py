@@ -35,6 +35,6 @@ def test_no_entry_is_without_a_derivation(name):
     excepted = getattr(entries.reference(name), "EXCEPTIONS", {})
     compared = entries.names(name, [case.config for case in entries.cases(name) if case.params])
     theory = jaxtheory.theories.get(name)
-    for which, found in entries.names(name, theory.examples).items():
-        assert found <= compared[which] | {*excepted}, which
+    for which, names in entries.names(name, theory.examples).items():
+        assert names <= compared[which] | {*excepted}, which
     assert all(excepted.values())

@@ -55,12 +55,12 @@ def test_what_the_scripts_simplify_is_equal_to_what_is_written(theory):
 @pytest.mark.parametrize("theory", THEORIES)
 def test_tiny_runs_give_a_value_per_seed_and_row(theory):
     script = replicate.script(theory)
-    found = script.replicate(range(2), **script.TINY)
-    assert set(found) == {row.key for row in replicate.ROWS[theory]}
+    statistics = script.replicate(range(2), **script.TINY)
+    assert set(statistics) == {row.key for row in replicate.ROWS[theory]}
     for row in replicate.ROWS[theory]:
-        assert found[row.key].shape == ((1,) if row.exact else (2,)), row
+        assert statistics[row.key].shape == ((1,) if row.exact else (2,)), row
     again = script.replicate(range(2), **script.TINY)
-    for key, values in found.items():
+    for key, values in statistics.items():
         np.testing.assert_array_equal(values, again[key])
 
 

@@ -29,10 +29,10 @@ def folder(tmp_path_factory):
     """A folder into which two figures were run, with a third record, of another theory."""
     place = tmp_path_factory.mktemp("results")
     assert main(["run", FIGURES, "--store", str(place)]) == 1
-    other = json.loads((place / "bad.json").read_text())
-    (claim,) = other["claims"].values()
+    record = json.loads((place / "bad.json").read_text())
+    (claim,) = record["claims"].values()
     claim |= {"origin": "derived", "finding": "does not hold", "outcome": "as expected"}
-    (place / "other.json").write_text(json.dumps(other | {"figure": "other", "theory": "z"}))
+    (place / "other.json").write_text(json.dumps(record | {"figure": "other", "theory": "z"}))
     report(place)
     return place
 
@@ -50,8 +50,8 @@ def test_a_run_leaves_pictures_numbers_and_a_record(folder):
         assert (folder / "good").with_suffix(suffix).read_bytes().startswith(begin)
     lines = (folder / "good.csv").read_text().splitlines()
     assert lines[0].startswith("panel,") and len(lines) > 2
-    (_, bad), (_, good), (_, other) = records(folder)
-    assert [r["figure"] for r in (bad, good, other)] == ["bad", "good", "other"]
+    (_, bad), (_, good), (_, extra) = records(folder)
+    assert [r["figure"] for r in (bad, good, extra)] == ["bad", "good", "other"]
     assert good["gradient"]["agrees"] and good["gradient"]["error"] < 1e-8
     assert good["versions"]["jax"] and good["runs"]["diverged"] == 0
     claim = good["claims"]["falls"]
@@ -79,8 +79,8 @@ def test_an_edited_gradient_is_compared_anew(tmp_path):
         return jax.tree.map(lambda x: 2 * x, slope)
 
     wrong = figure._replace(theory=figure.theory._replace(gradient=doubled))
-    found = keep(tmp_path / "a.json", result._replace(figure=wrong))["gradient"]
-    assert not found["agrees"]
+    gradient = keep(tmp_path / "a.json", result._replace(figure=wrong))["gradient"]
+    assert not gradient["agrees"]
 
 
 def test_an_empty_folder_is_refused(tmp_path, capsys):
@@ -92,9 +92,9 @@ def test_an_empty_folder_is_refused(tmp_path, capsys):
 def test_the_page_stands_alone(folder):
     text = report(folder).read_text()
     assert "http://" not in text and "https://" not in text
-    told = " ".join(re.sub("<[^>]*>", "", text).split())
-    assert "5 claims in 3 figures of 2 theories: 5 hold" in told
-    assert "2 differ from what is expected: wrong, rarely." in told
+    words = " ".join(re.sub("<[^>]*>", "", text).split())
+    assert "5 claims in 3 figures of 2 theories: 5 hold" in words
+    assert "2 differ from what is expected: wrong, rarely." in words
 
 
 def test_the_title_of_a_drawing_is_its_finding(folder):
@@ -135,8 +135,8 @@ def test_it_links_to_explorer_pages_or_says_how_to_write_them(folder, capsys):
 
 def test_no_error_and_no_request(browser):
     assert errors(browser) == []
-    asked = schemes(browser)
-    assert asked and asked <= {"file", "data"}
+    requests = schemes(browser)
+    assert requests and requests <= {"file", "data"}
 
 
 def test_pictures_are_there_and_say_what_they_show(browser):
@@ -182,8 +182,8 @@ def test_an_address_opens_what_is_folded(browser, folder):
         browser.get("about:blank")
         browser.get(f"{(folder / 'report.html').as_uri()}#{fragment}")
         assert "rises" in browser.execute_script(SHOWN)
-        seen = f"return document.getElementById('{fragment}').getBoundingClientRect().top"
-        assert -1 < browser.execute_script(seen) < 800
+        query = f"return document.getElementById('{fragment}').getBoundingClientRect().top"
+        assert -1 < browser.execute_script(query) < 800
 
 
 UNFOLD = "for (const one of document.querySelectorAll('details')) one.open = true"
@@ -245,8 +245,8 @@ def test_an_interactive_figure_is_shown_where_its_page_is(browser, folder):
 
 def test_it_prints_what_is_folded(browser, folder):
     browser.get((folder / "report.html").as_uri())
-    found = base64.b64decode(browser.execute_cdp_cmd("Page.printToPDF", {})["data"])
-    assert found.startswith(b"%PDF")
+    pdf = base64.b64decode(browser.execute_cdp_cmd("Page.printToPDF", {})["data"])
+    assert pdf.startswith(b"%PDF")
     open_ones = "return [...document.querySelectorAll('details')].filter(d => d.open).length"
     assert browser.execute_script(open_ones) == 0
     browser.execute_script("dispatchEvent(new Event('beforeprint'))")

@@ -42,12 +42,12 @@ def test_a_record_with_a_wrong_entry_is_skipped_with_a_line(tmp_path, capsys):
     record = json.loads((tmp_path / "bad-quick.json").read_text())
     wrong = tmp_path / "bad-quick.json"
     for name in record:
-        for other in (
+        for variant in (
             {k: v for k, v in record.items() if k != name},
             record | {name: [1]},
             record | {name: {"x": [None]}},
         ):
-            wrong.write_text(json.dumps(other))
+            wrong.write_text(json.dumps(variant))
             assert main(["report", str(tmp_path)]) == 0
     (claim,) = record["claims"].values()
     for name in claim:

@@ -24,8 +24,8 @@ RUN = ["run", FIGURES, "--quick"]
 KILLED = """
 import os, signal
 from jaxtheory.cli import main as cli
-from jaxtheory.engine.results import store; from jaxtheory.system import whole
-count, synced, replace = iter(range(10**6)), whole.synced, os.replace
+from jaxtheory.engine.results import store; from jaxtheory.system import atomic
+count, synced, replace = iter(range(10**6)), atomic.synced, os.replace
 die = lambda: os.kill(os.getpid(), signal.SIGKILL)
 def cut(file, data):
     if next(count) == {n}:
@@ -37,7 +37,7 @@ def renamed(source, target):
         {rename}
     replace(source, target)
 if {half!r} != "pass":
-    whole.synced = cut
+    atomic.synced = cut
 else:
     os.replace = renamed
 cli.main({words!r})
@@ -54,8 +54,8 @@ POINTS = (  # in the midst of which file, and where
 
 def digests(folder: Path) -> dict[str, str]:
     """What the record of `good` says of its files."""
-    found: dict[str, str] = json.loads((folder / "good-quick.json").read_text())["files"]
-    return found
+    hashes: dict[str, str] = json.loads((folder / "good-quick.json").read_text())["files"]
+    return hashes
 
 
 def agree(folder: Path) -> bool:
@@ -66,12 +66,12 @@ def agree(folder: Path) -> bool:
 @pytest.fixture
 def drawn(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """An entry for each drawing that is made."""
-    made: list[int] = []
-    monkeypatch.setattr(records, "drawing", lambda *given: made.append(1) or drawing(*given))
-    return made
+    calls: list[int] = []
+    monkeypatch.setattr(records, "drawing", lambda *given: calls.append(1) or drawing(*given))
+    return calls
 
 
-def kept(image: Path, result) -> None:
+def keep(image: Path, result) -> None:
     records.keep_record(
         image.with_suffix(".json"), result, **records.keep_drawing(image, result), **FACTS
     )
@@ -83,16 +83,16 @@ def test_a_picture_is_drawn_once_for_its_code_and_numbers(tmp_path, drawn):
         plot.series(axes[0, 0], dataset.loss, "step", seeds=True)
         return picture
 
-    image, asked = tmp_path / "good-quick.png", _load_figures(FIGURES)[0]
-    result = run_figure(asked, quick=True, store=tmp_path / "run")
-    kept(image, result)
-    kept(image, run_figure(asked, quick=True, store=tmp_path / "run"))
+    image, figure = tmp_path / "good-quick.png", _load_figures(FIGURES)[0]
+    result = run_figure(figure, quick=True, store=tmp_path / "run")
+    keep(image, result)
+    keep(image, run_figure(figure, quick=True, store=tmp_path / "run"))
     assert len(drawn) == 1
-    other = run_figure(asked, quick=True, store=tmp_path / "other", key=1)
-    for made in (other, result, result._replace(figure=asked._replace(draw=draw_thin)), result):
-        kept(image, made)
+    variant = run_figure(figure, quick=True, store=tmp_path / "other", key=1)
+    for entry in (variant, result, result._replace(figure=figure._replace(draw=draw_thin)), result):
+        keep(image, entry)
     assert len(drawn) == 5
-    kept(image, run_figure(asked, quick=True))  # the same numbers, without a store
+    keep(image, run_figure(figure, quick=True))  # the same numbers, without a store
     assert len(drawn) == 5
 
 
@@ -119,8 +119,8 @@ def test_a_finished_figure_loads_neither_matplotlib_nor_scipy_stats(tmp_path):
 def test_a_damaged_file_is_drawn_anew(tmp_path, drawn):
     image = tmp_path / "good-quick.png"
     result = run_figure(_load_figures(FIGURES)[0], quick=True, store=tmp_path / "run")
-    kept(image, result)
-    whole = digests(tmp_path)
+    keep(image, result)
+    originals = digests(tmp_path)
     for suffix in (*SUFFIXES, ".json"):
         file = image.with_suffix(suffix)
         content = file.read_bytes()
@@ -128,9 +128,9 @@ def test_a_damaged_file_is_drawn_anew(tmp_path, drawn):
         for damaged in (b"", content[: len(content) // 2], edited, None):
             before = len(drawn)
             file.unlink() if damaged is None else file.write_bytes(damaged)
-            kept(image, result)
+            keep(image, result)
             assert len(drawn) == before + 1, suffix
-            assert agree(tmp_path) and digests(tmp_path) == whole
+            assert agree(tmp_path) and digests(tmp_path) == originals
 
 
 def test_a_drawing_has_the_same_bytes_each_time(tmp_path):

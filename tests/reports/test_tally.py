@@ -13,9 +13,9 @@ def claims(**numbers):
 
 
 def test_each_claim_counts_once():
-    found = tally.tally(claims(holds=3, fails=2, undecided=1, not_tested=4))
-    assert found == (3, 2, 1, 4) and (found.total, found.decided) == (10, 5)
-    assert str(found) == "3 of 10 (5 undecided)"
+    counts = tally.tally(claims(holds=3, fails=2, undecided=1, not_tested=4))
+    assert counts == (3, 2, 1, 4) and (counts.total, counts.decided) == (10, 5)
+    assert str(counts) == "3 of 10 (5 undecided)"
     assert str(tally.tally(claims(holds=3, fails=2))) == "3 of 5"
     assert tally.tally([]).total == 0
 

@@ -107,13 +107,13 @@ def test_a_search_in_words() -> None:
     assert "compared with edge and bound" in sweep_in_words(figure, True)
     plain = figure._replace(sweep=figure.sweep | {"when": jaxtheory.below("loss", 0.5)})
     assert "where this changes: loss < 0.5, compared" in sweep_in_words(plain, False)
-    for when, told in (
+    for when, phrase in (
         (functools.partial(helper), "helper(…)"),
         (lambda data: data, "<lambda>"),
         (Thing().when, f"<bound method Thing.when of <{__name__}.Thing object>>"),
     ):
         plain = figure._replace(sweep=figure.sweep | {"when": when})
-        assert f"where this changes: {told}, compared" in sweep_in_words(plain, False)
+        assert f"where this changes: {phrase}, compared" in sweep_in_words(plain, False)
 
 
 def test_an_interval_holds_its_number() -> None:
@@ -126,7 +126,7 @@ def test_an_interval_holds_its_number() -> None:
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

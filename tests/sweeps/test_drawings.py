@@ -32,8 +32,8 @@ def test_no_cell_is_empty_and_no_title_repeats(name: str) -> None:
     limits = {(note.label, *note.artist.get_ydata()) for note in thresholds(drawn)}
     plot.add_caption(drawn)
     assert flaws(drawn) == []
-    asked = {(c.id, end, end) for c in figure.claims if c.panel is not None for end in c.bound}
-    assert limits <= asked
+    bounds = {(c.id, end, end) for c in figure.claims if c.panel is not None for end in c.bound}
+    assert limits <= bounds
 
 
 def thresholds(drawn: Any) -> list[Any]:

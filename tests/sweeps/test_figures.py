@@ -24,7 +24,7 @@ WITHOUT_SEEDS = (
     "neighbor_plane",
     "regression_time_course",
 )  # on infinitely many walks or prompts
-WITHOUT_CLAIMS = ("rank_text", "bigram_large", "neighbor_plane")
+WITHOUT_CLAIMS = ("neighbor_plane",)
 COMPILATIONS = {  # of the quick figures together, at most
     "attention_pruning": 11,
     "causal_graph": 9,
@@ -58,7 +58,7 @@ each_theory = pytest.mark.parametrize("theory", THEORIES)
 each_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 
 
-def of(theory):
+def figures_of(theory):
     """The figures of a theory."""
     return [get(entry.name) for entry in ENTRIES.values() if entry.theory == theory]
 
@@ -82,9 +82,7 @@ def test_every_figure_has_a_file_of_its_own():
 def test_a_file_asks_a_question_and_holds_the_figure_of_its_name(entry):
     source = Path(figures.folder(), entry.theory, f"{entry.name}.py").read_text()
     figure = get(entry.name)
-    theory = (
-        entry.theory if figure.experiment else figure.theory.name
-    )  # low_rank_text is low_rank, too
+    theory = entry.theory if figure.experiment else figure.theory.name
     assert figure.name == entry.name and theory.startswith(entry.theory)
     assert entry.question.endswith("?") and question_of(figure) == entry.question
     assert len(re.findall(r"\bFigure\(", source)) == 1
@@ -94,7 +92,7 @@ def test_a_file_asks_a_question_and_holds_the_figure_of_its_name(entry):
 @each_theory
 def test_claims_have_numbers_of_their_own(theory):
     """A number is never given again: that of a dropped claim stays free."""
-    claimed = [claim.id.split("-") for figure in of(theory) for claim in figure.claims]
+    claimed = [claim.id.split("-") for figure in figures_of(theory) for claim in figure.claims]
     assert len({prefix for prefix, _ in claimed}) == 1
     assert len({int(place) for _, place in claimed}) == len(claimed)
 
@@ -102,7 +100,7 @@ def test_claims_have_numbers_of_their_own(theory):
 @each_theory
 def test_a_statement_shows_whose_it_is_and_why_it_matters(theory):
     """Printed: the source's words in “ ”; an interpretation says how it reads them."""
-    claims = [claim for figure in of(theory) for claim in figure.claims]
+    claims = [claim for figure in figures_of(theory) for claim in figure.claims]
     for claim in claims:
         assert claim.why.endswith(".") and claim.why.count(". ") == 0, claim.id
         quotes = "“" in claim.statement and "”" in claim.statement
@@ -115,7 +113,7 @@ def test_a_statement_shows_whose_it_is_and_why_it_matters(theory):
 def test_theories_have_prefixes_of_their_own():
     assert len(
         {
-            next(claim.id[:2] for figure in of(theory) for claim in figure.claims)
+            next(claim.id[:2] for figure in figures_of(theory) for claim in figure.claims)
             for theory in THEORIES
         }
     ) == len(THEORIES)
@@ -136,13 +134,13 @@ def test_full_figure_is_valid_and_has_seeds_for_its_claims(name):
 def test_quick_figures_share_compilations_and_test_a_claim(theory):
     programs = {
         (b.algorithm, jax.tree.structure(b.template), b.layout)
-        for figure in of(theory)
+        for figure in figures_of(theory)
         for b in plan(figure.name, True).buckets
     }
     assert len(programs) <= COMPILATIONS[theory]
     assert any(
         len(plan(figure.name, True).seeds) >= claim.minimum
-        for figure in of(theory)
+        for figure in figures_of(theory)
         for claim in figure.claims
     )
 
@@ -151,21 +149,25 @@ def test_quick_figures_share_compilations_and_test_a_claim(theory):
 def test_claims_react_to_the_data(case):
     judged = claims.judge(get(case.figure).claims, case.data())
     assert {number(j.claim) for j in judged if j.verdict and inside(j)} == set(case.holds.split())
-    for found in judged:
-        if number(found.claim) in case.n:
-            assert (found.verdict.n if found.verdict else 0) == case.n[number(found.claim)]
+    for judgment in judged:
+        if number(judgment.claim) in case.n:
+            assert (judgment.verdict.n if judgment.verdict else 0) == case.n[number(judgment.claim)]
         else:
-            assert found.verdict and math.isfinite(found.verdict.measured)
+            assert judgment.verdict and math.isfinite(judgment.verdict.measured)
 
 
 @each_theory
 def test_every_claim_is_seen_to_hold_and_to_fail(theory):
-    held, failed = set(), set()
+    successes, failures = set(), set()
     for case in (case for name, case in CASES.items() if name.startswith(f"{theory}: ")):
         numbers = {number(claim) for claim in get(case.figure).claims}
-        held |= numbers & set(case.holds.split())
-        failed |= numbers - set(case.holds.split())
-    assert held == failed == {number(claim) for figure in of(theory) for claim in figure.claims}
+        successes |= numbers & set(case.holds.split())
+        failures |= numbers - set(case.holds.split())
+    assert (
+        successes
+        == failures
+        == {number(claim) for figure in figures_of(theory) for claim in figure.claims}
+    )
 
 
 @pytest.mark.parametrize(

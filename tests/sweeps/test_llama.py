@@ -55,17 +55,17 @@ def package(monkeypatch):
 @pytest.mark.parametrize("name", some(FIGURES, "llama_assumptions"))
 def test_experiments_run_and_keep_their_cells(package, tmp_path, name):
     figure = get(name)
-    asked = {"steps": 1, "seeds": 3, **ASKED[name]}
-    seen = []
-    data = figure.experiment(tmp_path / name, 0, lambda *event: seen.append(event), **asked)
-    assert data.sizes["seed"] == 3 and seen[-1][1] == seen[-1][2]
+    options = {"steps": 1, "seeds": 3, **ASKED[name]}
+    events = []
+    data = figure.experiment(tmp_path / name, 0, lambda *event: events.append(event), **options)
+    assert data.sizes["seed"] == 3 and events[-1][1] == events[-1][2]
     assert all(judged.verdict is not None for judged in jaxtheory.claims.judge(figure.claims, data))
     assert all(ax.has_data() for ax in figure.draw(data).axes)
     files = sorted((tmp_path / name).iterdir())
-    assert len(files) == seen[-1][2]
+    assert len(files) == events[-1][2]
     files[0].unlink()
     before = {file: file.stat().st_mtime_ns for file in files[1:]}
-    again = figure.experiment(tmp_path / name, 0, None, **asked)
+    again = figure.experiment(tmp_path / name, 0, None, **options)
     assert before == {file: file.stat().st_mtime_ns for file in files[1:]}  # only one was measured
     for variable in data:
         if variable != "seconds":
@@ -106,27 +106,27 @@ def stopped_and_resumed(package, tmp_path, monkeypatch):
 
     with pytest.raises(KeyboardInterrupt):
         training.trained(tmp_path / "b", 6, stop)
-    (kept,) = (tmp_path / "b").glob("*.training")
-    whole = kept.read_bytes()
-    for damaged in (b"", whole[: len(whole) // 2], b"PK" + bytes(100), whole[:-40]):
-        kept.write_bytes(damaged)
-        assert training.opened(kept, "start") == (0, "start")
-    kept.write_bytes(whole)
-    seen = []
-    found, config = training.trained(tmp_path / "b", 6, lambda *event: seen.append(event[1]))
-    assert seen[0] in (4, 6) and seen[-1] == 6 and config.num_hidden_layers == 2
-    chex.assert_trees_all_equal(found, want)
+    (checkpoint,) = (tmp_path / "b").glob("*.training")
+    content = checkpoint.read_bytes()
+    for damaged in (b"", content[: len(content) // 2], b"PK" + bytes(100), content[:-40]):
+        checkpoint.write_bytes(damaged)
+        assert training.opened(checkpoint, "start") == (0, "start")
+    checkpoint.write_bytes(content)
+    steps = []
+    params, config = training.trained(tmp_path / "b", 6, lambda *event: steps.append(event[1]))
+    assert steps[0] in (4, 6) and steps[-1] == 6 and config.num_hidden_layers == 2
+    chex.assert_trees_all_equal(params, want)
     assert [path.suffix for path in (tmp_path / "b").iterdir()] == [""]
     jax.clear_caches()
 
 
 def test_the_corpus_is_split_by_file(package):
     corpus = sys.modules[f"{package.__name__}._corpus"]
-    found = corpus.corpus()
-    assert len(found.train) > 3 * len(found.heldout) > 1e6
-    assert max(found.train.max(), found.heldout.max()) < corpus.VOCABULARY
+    splits = corpus.corpus()
+    assert len(splits.train) > 3 * len(splits.heldout) > 1e6
+    assert max(splits.train.max(), splits.heldout.max()) < corpus.VOCABULARY
     assert list(corpus.tokens("aé".encode())) == [97, 63, 63]
-    windows = corpus.windows(found.heldout, 5, 64, 0)
-    assert windows.shape == (5, 64) and (windows == corpus.windows(found.heldout, 5, 64, 0)).all()
-    text = found.heldout.tobytes()
-    assert all(window.tobytes() in text for window in corpus.evenly(found.heldout, 4, 64))
+    windows = corpus.windows(splits.heldout, 5, 64, 0)
+    assert windows.shape == (5, 64) and (windows == corpus.windows(splits.heldout, 5, 64, 0)).all()
+    text = splits.heldout.tobytes()
+    assert all(window.tobytes() in text for window in corpus.evenly(splits.heldout, 4, 64))

@@ -12,7 +12,6 @@ from jaxtheory.theories.causal_graph import model
 from sweeps.causal_graph import graph_margin
 from sweeps.group_sparse import groups_margin
 from sweeps.nearest_neighbor import neighbor_margin
-from sweeps.networks import network_margin
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +42,7 @@ def test_gaps_are_what_a_little_attention_to_another_token_costs(graph):
         hard = jnp.where(graph_margin.at_parent(problem), 0.0, -graph_margin.SURE)
         A1 = jnp.where((problem.parents > 0)[:, None], hard, 0.0)
         loss = lambda A1: model.loss(params._replace(A1=A1), problem.train, problem, config)
-        got, used = graph_margin.gaps(params, problem, config), graph_margin.others(problem, config)
+        got, used = graph_margin.gaps(params, problem, config), graph_margin.rivals(problem, config)
         little = 1e-6
         for i, j in np.argwhere(np.asarray(used)):
             cost = (loss(A1.at[i, j].set(jnp.log(little))) - loss(A1)) / little
@@ -115,18 +114,3 @@ def test_positions_select_the_group():
     P = np.sin(np.outer(np.arange(1, D + 1), np.arange(1, D + 1)) * np.pi / (D + 1))
     want = jaxtheory.max_margin(np.broadcast_to(P.T, (D, D, D)), P.T, np.full(D, 2))
     np.testing.assert_allclose(S, want, atol=1e-9)
-
-
-def test_scores_of_the_network_are_those_of_its_attention():
-    """The head's attention, by `compared`'s tokens and weights, is the one that Flax computes."""
-    theory = network_margin.network("random_walk")
-    config = theory.Config(**network_margin.WALKS, **network_margin.ONE_LAYER).replace(B=5)
-    run = jaxtheory.simulate(theory, config, jaxtheory.run_key(0, 0), steps=1)
-    s = np.asarray(run.problem.test.s)
-    weights = jax.tree.map(lambda x: np.asarray(x, float), run.params)["params"]
-    x, layer = network_margin.tokens(weights, s, config), weights["attention_0"]
-    query = x[0, -1] @ layer["query"]["kernel"] + layer["query"]["bias"]
-    scores = (x @ layer["key"]["kernel"] + layer["key"]["bias"]) @ query / 4  # width 16, one head
-    soft = np.exp(scores) / np.exp(scores).sum(1, keepdims=True)
-    got = run.metrics["parent_attention"][-1]
-    assert float(got) == pytest.approx(soft[:, -2].mean(), rel=1e-4)

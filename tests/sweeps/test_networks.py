@@ -16,8 +16,7 @@ from jaxtheory.theories.attention_pruning import model
 
 from .made_up import get
 
-NETWORKS = [entry.name for entry in figures.entries().values() if entry.theory == "networks"]
-LADDERS = [name for name in NETWORKS if name != "network_margin"]
+LADDERS = [entry.name for entry in figures.entries().values() if entry.theory == "networks"]
 FEW = ["theorem's model", "AdamW", "+ depth 2"]
 
 
@@ -44,27 +43,27 @@ def test_ladders_share_the_data_of_the_theory(package, name):
     (ladder,) = figure.experiment.args
     theory, network = package.theory_of(ladder), package.network(ladder.name)
     one = theory.Config(**ladder.data, **ladder.own["settings"])
-    other = network.Config(**ladder.data, **package.settings("+ depth 2")[1])
+    twin = network.Config(**ladder.data, **package.settings("+ depth 2")[1])
     for field in ladder.data:
-        assert getattr(one, field) == getattr(other, field)
+        assert getattr(one, field) == getattr(twin, field)
     assert len(figure.sweep[ladder.axis]) > 1
 
 
 def test_a_ladder_runs_and_keeps_its_rungs(package, tmp_path):
     figure = get("network_walk")
-    asked = figure.sweep | {
+    options = figure.sweep | {
         "rungs": FEW,
         "clockwise_probability": [0.7, 1.0],
         "seeds": 2,
         "steps": 2,
         "own_steps": 2,
     }
-    seen = []
+    events = []
     with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
-        data = figure.experiment(tmp_path / "w", 0, lambda *event: seen.append(event), **asked)
+        data = figure.experiment(tmp_path / "w", 0, lambda *event: events.append(event), **options)
         stored = {file: file.stat().st_mtime_ns for file in (tmp_path / "w").glob("*/parts/*")}
-        again = figure.experiment(tmp_path / "w", 0, None, **asked)
-    assert [event[:3] for event in seen] == [("rung", n, 3) for n in (1, 2, 3)]
+        again = figure.experiment(tmp_path / "w", 0, None, **options)
+    assert [event[:3] for event in events] == [("rung", n, 3) for n in (1, 2, 3)]
     assert data.sizes == {"rung": 3, "clockwise_probability": 2, "seed": 2}
     assert list(data.rung.values) == FEW and stored
     assert stored == {file: file.stat().st_mtime_ns for file in (tmp_path / "w").glob("*/parts/*")}
@@ -100,10 +99,10 @@ def test_what_is_pruned_is_the_attention_of_the_network(package):
     problem = theory.problem(key, config)
     with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
         params = theory.init(key, problem, config)  # its biases are 0
-        found = pruning.layer(params["params"], problem)
+        layer = pruning.layer(params["params"], problem)
         own = model.Config(**pruning.PRUNING.data).replace(dimension=config.width.cap)
-        batch = model.Batch(found.inputs)
-        attention = model.target(batch, found, own)
+        batch = model.Batch(layer.inputs)
+        attention = model.target(batch, layer, own)
         task = jaxtheory.tasks.attention_pruning
         network = jaxtheory.networks.Transformer(
             outputs=8,
@@ -115,6 +114,6 @@ def test_what_is_pruned_is_the_attention_of_the_network(package):
             positions="sinusoidal",
         )
         inputs = task.inputs(model.Batch(problem.inputs), problem, config)
-        _, seen = network.apply(params, inputs, mutable=["intermediates"])
-        maps = seen["intermediates"]["attention_0"]["attention"][0]
+        _, intermediates = network.apply(params, inputs, mutable=["intermediates"])
+        maps = intermediates["intermediates"]["attention_0"]["attention"][0]
     np.testing.assert_allclose(attention, jnp.squeeze(maps, 1), atol=1e-5)

@@ -20,12 +20,12 @@ def test_one_thread_within_and_as_many_as_before_afterwards():
     before, entered, leave = count(), threading.Event(), threading.Event()
     digest = computing.digest()
 
-    def other():
+    def hold():
         with blas.one_thread():
             entered.set()
             leave.wait()
 
-    thread = threading.Thread(target=other)
+    thread = threading.Thread(target=hold)
     with numerics("float64"):
         assert count() == 1
         assert computing.digest() == digest  # what is open does not count as changed code

@@ -37,8 +37,8 @@ def folder(tmp_path):
 def test_repair_removes_what_is_damaged(folder, capsys):
     assert main(["doctor", "--repair"]) == 0
     assert "2 damaged programs removed" in capsys.readouterr().out
-    left = {file.name for file in folder.iterdir()}
-    assert "jit_f-2-cache" in left and not left & {"jit_f-1-cache", "jit_g-1-cache"}
+    names = {file.name for file in folder.iterdir()}
+    assert "jit_f-2-cache" in names and not names & {"jit_f-1-cache", "jit_g-1-cache"}
     assert cache.repair(folder) == 0
 
 

@@ -31,11 +31,11 @@ def irregular(folder: Path) -> list[Path]:
     os.mkfifo(folder / "pipe")
     (folder / "device").symlink_to("/dev/zero")
     (folder / "folder").mkdir()
-    here = Path.cwd()
+    origin = Path.cwd()
     os.chdir(folder)  # the names of sockets are short
     with socket.socket(socket.AF_UNIX) as one:
         one.bind("socket")
-    os.chdir(here)
+    os.chdir(origin)
     return [folder / name for name in ("pipe", "device", "folder", "socket")]
 
 

@@ -75,15 +75,15 @@ def test_foreign_arrays_are_one_line(name: str, tmp_path: Path) -> None:
 
 
 def test_every_cut_and_every_flipped_byte_is_read_or_refused(tmp_path: Path) -> None:
-    file, whole = tmp_path / "own.npz", npz.arrays_of(io.BytesIO(ONE))["a"]
+    file, original = tmp_path / "own.npz", npz.arrays_of(io.BytesIO(ONE))["a"]
     for at in range(len(ONE)):
         for data in (ONE[:at], ONE[:at] + bytes([ONE[at] ^ 16]) + ONE[at + 1 :]):
             file.write_bytes(data)
             try:
-                found = npz.read_npz(file)
+                contents = npz.read_npz(file)
             except InputError:
                 continue
-            assert all(np.array_equal(array, whole) for array in found.values())
+            assert all(np.array_equal(array, original) for array in contents.values())
 
 
 def test_more_than_the_machine_holds_is_refused(
@@ -104,8 +104,8 @@ def test_arrays_are_read_as_they_were_written(tmp_path: Path) -> None:
         "d": np.zeros((2, 0), ">i4"),
     }
     np.savez_compressed(tmp_path / "own.npz", **arrays)
-    found = npz.read_npz(tmp_path / "own.npz")
-    assert found.keys() == arrays.keys()
+    contents = npz.read_npz(tmp_path / "own.npz")
+    assert contents.keys() == arrays.keys()
     for name, array in arrays.items():
-        np.testing.assert_array_equal(found[name], array)
-        assert found[name].dtype == array.dtype
+        np.testing.assert_array_equal(contents[name], array)
+        assert contents[name].dtype == array.dtype

@@ -39,8 +39,8 @@ def test_the_true_law_is_the_best_answer_to_itself():
     loss, accuracy = answers.against_law(LOGITS, p, Size(5).weights(), Size(4))
     np.testing.assert_allclose(loss, jnp.mean(answers.entropy(p)), rtol=1e-13)
     np.testing.assert_allclose(accuracy, jnp.mean(jnp.max(p, axis=1)), rtol=1e-13)
-    other, _ = answers.against_law(LOGITS + LOGITS[::-1], p, Size(5).weights(), Size(4))
-    assert other > loss
+    rival, _ = answers.against_law(LOGITS + LOGITS[::-1], p, Size(5).weights(), Size(4))
+    assert rival > loss
 
 
 def test_entropy_of_a_certain_event_is_0():
@@ -59,8 +59,8 @@ def test_attention_of_the_last_query_is_that_of_the_best_head(n):
         for h in range(3)
     )
     np.testing.assert_allclose(answers.on(maps, wanted, weight, n), best, rtol=1e-13)
-    each = answers.of_answer(maps, weight, n)
-    np.testing.assert_allclose(each, np.mean(maps[:, :4, :, n - 1], axis=1), rtol=1e-13)
+    attention = answers.of_answer(maps, weight, n)
+    np.testing.assert_allclose(attention, np.mean(maps[:, :4, :, n - 1], axis=1), rtol=1e-13)
 
 
 def test_without_maps_the_attention_is_not_a_number():

@@ -16,11 +16,11 @@ CYCLE = ((0.0, 0.0, 1.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0))  # a certain transit
 
 
 def test_the_network_sees_the_context_and_the_query():
-    made = Made("contextual_bigram")
-    x = np.asarray(made.inputs())
+    case = Made("contextual_bigram")
+    x = np.asarray(case.inputs())
     assert x.shape == (16, 9) and x.dtype == np.int32
-    np.testing.assert_array_equal(x[:, :-1], made.batch.tokens)
-    np.testing.assert_array_equal(x[:, -1], made.batch.query)
+    np.testing.assert_array_equal(x[:, :-1], case.batch.tokens)
+    np.testing.assert_array_equal(x[:, -1], case.batch.query)
 
 
 def enumerated(law):
@@ -51,42 +51,42 @@ def enumerated(law):
     ids=str,
 )
 def test_the_optimum_is_that_of_all_contexts_enumerated(settings):
-    made = Made("contextual_bigram", seed=3, **settings)
-    best, (loss, accuracy) = made.optimal(), enumerated(made.problem.law)
+    case = Made("contextual_bigram", seed=3, **settings)
+    best, (loss, accuracy) = case.optimal(), enumerated(case.problem.law)
     np.testing.assert_allclose(best["loss"], loss, rtol=1e-11, atol=1e-14)
     np.testing.assert_allclose(best["accuracy"], accuracy, rtol=1e-11)
 
 
 def test_where_contexts_are_too_many_the_test_set_stands_for_them(monkeypatch):
-    made = Made("contextual_bigram")
-    exact = made.optimal()
+    case = Made("contextual_bigram")
+    exact = case.optimal()
     monkeypatch.setattr(bigrams, "ENUMERATED", 0)
-    sampled = made.optimal()
-    each = bigrams.answers.entropy(bigrams.law(made.problem.test, made.problem, made.config))
-    error = float(jnp.std(each)) / np.sqrt(len(each))
+    sampled = case.optimal()
+    entropies = bigrams.answers.entropy(bigrams.law(case.problem.test, case.problem, case.config))
+    error = float(jnp.std(entropies)) / np.sqrt(len(entropies))
     assert exact != sampled and abs(exact["loss"] - sampled["loss"]) < 5 * error
 
 
 def test_the_law_of_the_label_is_the_networks_best_answer():
-    made = Made("contextual_bigram", seed=1)
+    case = Made("contextual_bigram", seed=1)
 
     def best(batch):
-        logits = jnp.log(bigrams.law(batch, made.problem, made.config))
+        logits = jnp.log(bigrams.law(batch, case.problem, case.config))
         return jnp.broadcast_to(logits[:, None, :], (len(logits), 9, 3))
 
-    found, random = made.metrics(best), made.metrics()
-    law = bigrams.law(made.problem.test, made.problem, made.config)
-    np.testing.assert_allclose(found["loss"], jnp.mean(bigrams.answers.entropy(law)), rtol=1e-12)
-    np.testing.assert_allclose(found["accuracy"], jnp.mean(jnp.max(law, axis=1)), rtol=1e-12)
-    assert random["loss"] > found["loss"] and random["accuracy"] < found["accuracy"]
+    metrics, random = case.metrics(best), case.metrics()
+    law = bigrams.law(case.problem.test, case.problem, case.config)
+    np.testing.assert_allclose(metrics["loss"], jnp.mean(bigrams.answers.entropy(law)), rtol=1e-12)
+    np.testing.assert_allclose(metrics["accuracy"], jnp.mean(jnp.max(law, axis=1)), rtol=1e-12)
+    assert random["loss"] > metrics["loss"] and random["accuracy"] < metrics["accuracy"]
 
 
 def test_the_loss_is_the_cross_entropy_at_the_query():
-    made = Made("contextual_bigram", seed=2)
-    logits = np.asarray(made.outputs())[:, -1]
+    case = Made("contextual_bigram", seed=2)
+    logits = np.asarray(case.outputs())[:, -1]
     law = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
-    want = -np.mean(np.log(law[np.arange(16), made.batch.label]))
-    np.testing.assert_allclose(made.loss(), want, rtol=1e-12)
+    want = -np.mean(np.log(law[np.arange(16), case.batch.label]))
+    np.testing.assert_allclose(case.loss(), want, rtol=1e-12)
 
 
 def attending(made, shift=0):
@@ -101,12 +101,12 @@ def attending(made, shift=0):
 
 
 def test_attention_to_the_attended_set_is_seen():
-    made = Made("contextual_bigram", seed=4)
-    right = made.metrics(maps=attending(made))
+    case = Made("contextual_bigram", seed=4)
+    right = case.metrics(maps=attending(case))
     assert right["attended_attention"] == pytest.approx(1) and right["support_match"] == 1
-    wrong = made.metrics(maps=attending(made, shift=1))
+    wrong = case.metrics(maps=attending(case, shift=1))
     assert wrong["attended_attention"] < 1 and wrong["support_match"] < 1
-    assert np.isnan(made.metrics(maps=without_maps)["support_match"])
+    assert np.isnan(case.metrics(maps=without_maps)["support_match"])
 
 
 def test_padded_tokens_positions_and_samples_count_for_nothing():
@@ -133,14 +133,14 @@ def test_padded_tokens_positions_and_samples_count_for_nothing():
         plain.loss(),
         rtol=1e-12,
     )
-    found = padded.metrics(
+    metrics = padded.metrics(
         lambda batch: outputs(plain.outputs(plain.problem.test)),
         lambda batch: jnp.pad(
             plain.maps(plain.problem.test), ((0, 0), (0, 0), (0, 0), (0, 3), (0, 3))
         ),
     )
     for name, value in plain.metrics().items():
-        np.testing.assert_allclose(found[name], value, rtol=1e-12, err_msg=name)
+        np.testing.assert_allclose(metrics[name], value, rtol=1e-12, err_msg=name)
     best = padded.optimal()
     for name, value in plain.optimal().items():
         np.testing.assert_allclose(best[name], value, rtol=1e-12)

@@ -35,34 +35,34 @@ def logits_of(made, law):
 
 
 def test_the_network_sees_the_states():
-    made = Made(NAME)
+    case = Made(NAME)
     problem = theory.problem(run_key(0, 0), theory.Config(S=3, T=8, P=12))
-    np.testing.assert_array_equal(made.inputs(), problem.train.s)
-    np.testing.assert_array_equal(made.problem.test.s, problem.test.s)
-    np.testing.assert_array_equal(made.problem.parents, problem.parents)
+    np.testing.assert_array_equal(case.inputs(), problem.train.s)
+    np.testing.assert_array_equal(case.problem.test.s, problem.test.s)
+    np.testing.assert_array_equal(case.problem.parents, problem.parents)
 
 
 def test_the_loss_is_the_cross_entropy_under_the_transition():
-    made = Made(NAME, seed=1)
-    logits = np.asarray(made.outputs())[:, -1]
+    case = Made(NAME, seed=1)
+    logits = np.asarray(case.outputs())[:, -1]
     logs = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
-    want = -(np.asarray(made.batch.target) * logs).sum(axis=1).mean()
-    np.testing.assert_allclose(made.loss(), want, rtol=1e-6)
+    want = -(np.asarray(case.batch.target) * logs).sum(axis=1).mean()
+    np.testing.assert_allclose(case.loss(), want, rtol=1e-6)
 
 
 @pytest.mark.parametrize("graph", ["chain", "tree"])
 def test_counts_are_the_best_answer(graph):
-    made = Made(NAME, seed=2, graph=graph, first="uniform", alpha=0.7)
-    mean = lambda batch: (n := counted(made, batch) + 0.7) / n.sum(axis=1, keepdims=True)
-    found, best = made.metrics(logits_of(made, mean), without_maps), made.optimal()
-    q = mean(made.problem.test)
+    case = Made(NAME, seed=2, graph=graph, first="uniform", alpha=0.7)
+    mean = lambda batch: (n := counted(case, batch) + 0.7) / n.sum(axis=1, keepdims=True)
+    metrics, best = case.metrics(logits_of(case, mean), without_maps), case.optimal()
+    q = mean(case.problem.test)
     np.testing.assert_allclose(best["loss"], -(q * np.log(q)).sum(axis=1).mean(), rtol=1e-5)
     np.testing.assert_allclose(best["accuracy"], q.max(axis=1).mean(), rtol=1e-5)
-    assert found["loss"] == pytest.approx(found["counts_loss"], rel=1e-5)
-    law = np.asarray(made.problem.test.target)
+    assert metrics["loss"] == pytest.approx(metrics["counts_loss"], rel=1e-5)
+    law = np.asarray(case.problem.test.target)
     spread = (law * np.log(q)).sum(axis=1).std() / np.sqrt(len(q))
-    assert abs(found["loss"] - best["loss"]) < 5 * spread
-    assert found["loss"] < made.metrics(maps=without_maps)["loss"]
+    assert abs(metrics["loss"] - best["loss"]) < 5 * spread
+    assert metrics["loss"] < case.metrics(maps=without_maps)["loss"]
 
 
 def test_a_stationary_start_has_no_known_optimum():
@@ -70,8 +70,8 @@ def test_a_stationary_start_has_no_known_optimum():
 
 
 def test_attention_to_parents_and_children():
-    made = Made(NAME, seed=3)
-    p, s = np.asarray(made.problem.parents), np.asarray(made.problem.test.s)
+    case = Made(NAME, seed=3)
+    p, s = np.asarray(case.problem.parents), np.asarray(case.problem.test.s)
     after = np.zeros(s.shape)
     for i, parent in enumerate(p):
         if parent:
@@ -86,10 +86,10 @@ def test_attention_to_parents_and_children():
         one[1, :, 0, -1] = after / np.maximum(after.sum(axis=1, keepdims=True), 1)
         return jnp.asarray(one)
 
-    found = made.metrics(maps=maps)
-    assert found["parent_attention"] == pytest.approx(1)
-    assert found["children_attention"] == pytest.approx((after.sum(axis=1) > 0).mean(), rel=1e-5)
-    assert np.isnan(made.metrics(maps=without_maps)["parent_attention"])
+    metrics = case.metrics(maps=maps)
+    assert metrics["parent_attention"] == pytest.approx(1)
+    assert metrics["children_attention"] == pytest.approx((after.sum(axis=1) > 0).mean(), rel=1e-5)
+    assert np.isnan(case.metrics(maps=without_maps)["parent_attention"])
 
 
 def test_padded_sizes_count_for_nothing():
@@ -101,8 +101,8 @@ def test_padded_sizes_count_for_nothing():
     np.testing.assert_array_equal(tokens[:12, :8], plain.inputs())
     wide = ((0, 0), (0, 2), (0, 2))
     fill = lambda like: jnp.pad(plain.outputs(like), wide, constant_values=2.0)
-    found = padded.metrics(lambda batch: fill(plain.problem.test), without_maps)
+    metrics = padded.metrics(lambda batch: fill(plain.problem.test), without_maps)
     for name, value in plain.metrics(maps=without_maps).items():
-        np.testing.assert_allclose(found[name], value, rtol=1e-4, err_msg=name)
+        np.testing.assert_allclose(metrics[name], value, rtol=1e-4, err_msg=name)
     for name, value in plain.optimal().items():
         np.testing.assert_allclose(padded.optimal()[name], value, rtol=1e-4, err_msg=name)

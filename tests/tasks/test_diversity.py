@@ -24,8 +24,8 @@ def answered(of):
 
 
 def test_the_network_sees_the_tokens_of_the_theory():
-    made = Made(NAME)
-    tokens, (x, y, query, _) = np.asarray(made.inputs()), made.batch.prompts
+    case = Made(NAME)
+    tokens, (x, y, query, _) = np.asarray(case.inputs()), case.batch.prompts
     assert tokens.shape == (12, 7, 4)
     np.testing.assert_array_equal(tokens[:, :6, 1:], x)
     np.testing.assert_array_equal(tokens[:, :6, 0], y)
@@ -34,35 +34,35 @@ def test_the_network_sees_the_tokens_of_the_theory():
 
 
 def test_prompts_are_those_of_the_theory():
-    made = Made(NAME, seed=1)
+    case = Made(NAME, seed=1)
     config = theory.Config(dimension=3, length=6, num_prompts=12, num_tasks=2)
     problem = theory.problem(run_key(0, 1), config)
-    x, y, query, label = map(np.asarray, made.problem.train.prompts)
+    x, y, query, label = map(np.asarray, case.problem.train.prompts)
     np.testing.assert_allclose(np.einsum("pl,pld->pd", y, x) / 2, problem.train.beta, rtol=1e-4)
     np.testing.assert_array_equal(query, problem.train.x)
     np.testing.assert_allclose(label, problem.train.y, rtol=1e-6)
 
 
 def test_own_prompts_have_the_training_tasks():
-    made = Made(NAME, seed=2, rho=0.0)
-    of = lambda batch: np.array(
+    case = Made(NAME, seed=2, rho=0.0)
+    regress = lambda batch: np.array(
         [
             np.linalg.lstsq(*pair)[0]
             for pair in zip(*map(np.asarray, batch.prompts[:2]), strict=True)
         ]
     )
-    known = of(made.problem.train)
+    known = regress(case.problem.train)
     far = lambda w: np.abs(w[:, None] - known[None]).max(axis=2).min(axis=1)
-    assert far(of(made.problem.own)).max() < 1e-2
-    assert np.median(far(of(made.problem.test))) > 0.1
+    assert far(regress(case.problem.own)).max() < 1e-2
+    assert np.median(far(regress(case.problem.test))) > 0.1
 
 
 def test_ridge_regression_is_the_optimum():
     rho = 0.1
-    made = Made(NAME, seed=3, rho=rho)
+    case = Made(NAME, seed=3, rho=rho)
     best = lambda x, y, q: q @ np.linalg.solve(x.T @ x + rho * np.eye(3), x.T @ y)
-    found = made.metrics(answered(best), without_maps)
-    assert found["ridge_distance"] == pytest.approx(0, abs=1e-9)
-    assert found["loss"] == pytest.approx(made.optimal()["loss"], rel=1e-4)
-    zero = made.metrics(answered(lambda x, y, q: 0.0), without_maps)
-    assert found["loss"] < found["layer_loss"] < zero["loss"] == pytest.approx(1 + rho, rel=0.2)
+    metrics = case.metrics(answered(best), without_maps)
+    assert metrics["ridge_distance"] == pytest.approx(0, abs=1e-9)
+    assert metrics["loss"] == pytest.approx(case.optimal()["loss"], rel=1e-4)
+    zero = case.metrics(answered(lambda x, y, q: 0.0), without_maps)
+    assert metrics["loss"] < metrics["layer_loss"] < zero["loss"] == pytest.approx(1 + rho, rel=0.2)

@@ -9,52 +9,52 @@ from jaxtheory.core.config import Size
 
 
 def test_the_network_sees_a_group_in_each_position():
-    made = Made("group_sparse")
-    x = np.asarray(made.inputs())
+    case = Made("group_sparse")
+    x = np.asarray(case.inputs())
     assert x.shape == (20, 6, 4)
     for j in range(6):
-        np.testing.assert_array_equal(x[:, j], made.batch.x[:, j].T)
+        np.testing.assert_array_equal(x[:, j], case.batch.x[:, j].T)
 
 
 def test_the_loss_is_the_logistic_one_at_the_last_group():
-    made = Made("group_sparse", seed=1)
-    f, y = np.asarray(made.outputs())[:, -1, 0], np.asarray(made.batch.y)
-    np.testing.assert_allclose(made.loss(), np.mean(np.log1p(np.exp(-y * f))), rtol=1e-12)
+    case = Made("group_sparse", seed=1)
+    f, y = np.asarray(case.outputs())[:, -1, 0], np.asarray(case.batch.y)
+    np.testing.assert_allclose(case.loss(), np.mean(np.log1p(np.exp(-y * f))), rtol=1e-12)
 
 
 def test_the_direction_of_the_relevant_group_answers():
-    made = Made("group_sparse", seed=2, jstar=5)
+    case = Made("group_sparse", seed=2, jstar=5)
 
     def best(batch):
-        f = 1e6 * np.einsum("dn,d->n", np.asarray(batch.x)[:, 4], made.problem.truth)
+        f = 1e6 * np.einsum("dn,d->n", np.asarray(batch.x)[:, 4], case.problem.truth)
         return jnp.broadcast_to(jnp.asarray(f)[:, None, None], (len(f), 6, 1))
 
-    found = made.metrics(best)
-    assert made.optimal() == {"loss": 0.0, "accuracy": 1.0}
-    assert found["accuracy"] == pytest.approx(1) and found["loss"] < 1e-4
-    assert made.metrics()["accuracy"] < 0.7
+    metrics = case.metrics(best)
+    assert case.optimal() == {"loss": 0.0, "accuracy": 1.0}
+    assert metrics["accuracy"] == pytest.approx(1) and metrics["loss"] < 1e-4
+    assert case.metrics()["accuracy"] < 0.7
 
 
 def test_attention_to_the_group_is_seen_on_both_tasks():
-    made = Made("group_sparse", seed=3)
+    case = Made("group_sparse", seed=3)
     count = lambda batch: batch.x.shape[2]
     right = lambda batch: one_hot_maps(jnp.full(count(batch), 1), (count(batch), 6), heads=3)
-    found = made.metrics(maps=right)
-    assert found["group_attention"] == found["downstream_attention"] == pytest.approx(1)
+    metrics = case.metrics(maps=right)
+    assert metrics["group_attention"] == metrics["downstream_attention"] == pytest.approx(1)
     wrong = lambda batch: one_hot_maps(jnp.full(count(batch), 2), (count(batch), 6), heads=3)
-    assert made.metrics(maps=wrong)["group_attention"] == pytest.approx(0)
-    assert np.isnan(made.metrics(maps=without_maps)["downstream_attention"])
+    assert case.metrics(maps=wrong)["group_attention"] == pytest.approx(0)
+    assert np.isnan(case.metrics(maps=without_maps)["downstream_attention"])
 
 
 def test_the_downstream_samples_have_their_margin():
     """The network sees x + gamma y v~ at the relevant group, and x elsewhere."""
-    made, seen = Made("group_sparse", seed=4, jstar=2, margin=0.7), []
-    made.metrics(maps=lambda batch: seen.append(batch))
-    test, downstream = seen
-    drawn, v = made.problem.downstream_test, np.asarray(made.problem.downstream_truth)
+    case, batches = Made("group_sparse", seed=4, jstar=2, margin=0.7), []
+    case.metrics(maps=lambda batch: batches.append(batch))
+    test, downstream = batches
+    drawn, v = case.problem.downstream_test, np.asarray(case.problem.downstream_truth)
     moved = np.asarray(downstream.x - drawn.x)
     np.testing.assert_allclose(moved[:, 1], 0.7 * np.outer(v, drawn.y), rtol=1e-12, atol=1e-12)
-    assert not np.delete(moved, 1, axis=1).any() and (test.x == made.problem.test.x).all()
+    assert not np.delete(moved, 1, axis=1).any() and (test.x == case.problem.test.x).all()
 
 
 def test_padded_groups_and_samples_count_for_nothing():
@@ -69,6 +69,6 @@ def test_padded_groups_and_samples_count_for_nothing():
     big = lambda batch: jnp.pad(
         plain.maps(plain.problem.test), ((0, 0), (0, 0), (0, 0), (0, 3), (0, 3))
     )
-    found = padded.metrics(fill, big)
+    metrics = padded.metrics(fill, big)
     for name, value in plain.metrics().items():
-        np.testing.assert_allclose(found[name], value, rtol=1e-12, err_msg=name)
+        np.testing.assert_allclose(metrics[name], value, rtol=1e-12, err_msg=name)

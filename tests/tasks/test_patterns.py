@@ -12,21 +12,21 @@ from jaxtheory.tasks import patterns
 
 
 def test_the_network_sees_the_tokens():
-    made = Made("low_rank")
-    np.testing.assert_array_equal(made.inputs(), made.batch.tokens)
+    case = Made("low_rank")
+    np.testing.assert_array_equal(case.inputs(), case.batch.tokens)
 
 
 @pytest.mark.parametrize("settings", [{}, {"task": "multiclass", "C": 3, "R": 3}], ids=str)
 def test_the_loss_is_the_hinge_at_the_last_position(settings):
-    made = Made("low_rank", seed=1, **settings)
-    F, label = np.asarray(made.outputs())[:, -1], np.asarray(made.batch.label)
+    case = Made("low_rank", seed=1, **settings)
+    F, label = np.asarray(case.outputs())[:, -1], np.asarray(case.batch.label)
     if settings:
         own = F[np.arange(8), label]
-        rest = np.where(np.arange(3)[None, :] == label[:, None], -np.inf, F).max(axis=1)
-        margin = own - rest
+        rival = np.where(np.arange(3)[None, :] == label[:, None], -np.inf, F).max(axis=1)
+        margin = own - rival
     else:
         margin = np.where(label == 0, 1, -1) * F[:, 0]
-    np.testing.assert_allclose(made.loss(), np.mean(np.maximum(0, 1 - margin)), rtol=1e-12)
+    np.testing.assert_allclose(case.loss(), np.mean(np.maximum(0, 1 - margin)), rtol=1e-12)
 
 
 def counting(made):
@@ -48,17 +48,18 @@ def counting(made):
     ids=str,
 )
 def test_counting_reaches_the_optimum(settings):
-    made = Made("low_rank", seed=2, nrel=8, nconf=3, **settings)  # 11 votes: no ties
-    best, found = made.optimal(), made.metrics(counting(made))
+    case = Made("low_rank", seed=2, nrel=8, nconf=3, **settings)  # 11 votes: no ties
+    best, metrics = case.optimal(), case.metrics(counting(case))
     np.testing.assert_allclose(best["loss"], 0, atol=1e-6)
     np.testing.assert_allclose(best["accuracy"], 1, atol=1e-6)
-    assert found["accuracy"] == pytest.approx(1) and found["loss"] == pytest.approx(0, abs=1e-12)
+    assert metrics["accuracy"] == pytest.approx(1)
+    assert metrics["loss"] == pytest.approx(0, abs=1e-12)
 
 
 @pytest.mark.parametrize("law", ["gaussian", "bounded"])
 def test_the_optimum_under_strong_noise_is_not_known(law):
-    made = Made("low_rank", sigma=0.8, law=law)
-    assert np.isnan(made.optimal()["loss"]) and np.isnan(made.optimal()["accuracy"])
+    case = Made("low_rank", sigma=0.8, law=law)
+    assert np.isnan(case.optimal()["loss"]) and np.isnan(case.optimal()["accuracy"])
 
 
 @pytest.mark.parametrize("nrel", [2, 3, 4])
@@ -74,43 +75,43 @@ def test_ties_of_random_counts_are_those_enumerated(nrel):
     for first in ("a", "b"):
         for votes in itertools.product((True, False), repeat=n):
             chance = np.prod([q if v else 1 - q for v in votes]) / 2
-            other = "b" if first == "a" else "a"
-            label = first if 2 * sum(votes) >= n else other
-            seen = sum(votes) if first == "a" else n - sum(votes)
-            law.setdefault(seen, {"a": 0.0, "b": 0.0})[label] += chance
+            opposite = "b" if first == "a" else "a"
+            label = first if 2 * sum(votes) >= n else opposite
+            count = sum(votes) if first == "a" else n - sum(votes)
+            law.setdefault(count, {"a": 0.0, "b": 0.0})[label] += chance
     F = np.linspace(-2, 2, 401)
     hinge = sum(
-        np.min(each["a"] * np.maximum(0, 1 - F) + each["b"] * np.maximum(0, 1 + F))
-        for each in law.values()
+        np.min(chances["a"] * np.maximum(0, 1 - F) + chances["b"] * np.maximum(0, 1 + F))
+        for chances in law.values()
     )
-    right = sum(max(each.values()) for each in law.values())
-    made = Made("low_rank", nrel=nrel, nconf=nconf, counts="random", sigma=0.0)
-    best = made.optimal()
+    right = sum(max(chances.values()) for chances in law.values())
+    case = Made("low_rank", nrel=nrel, nconf=nconf, counts="random", sigma=0.0)
+    best = case.optimal()
     np.testing.assert_allclose(best["loss"], hinge, rtol=1e-11)
     np.testing.assert_allclose(best["accuracy"], right, rtol=1e-11)
 
 
 def test_the_bound_on_mistaken_tokens_covers_those_drawn():
-    made = Made("low_rank", seed=3, sigma=0.25, N=400, Nt=300)
-    U, test = np.asarray(made.problem.patterns), made.problem.test
+    case = Made("low_rank", seed=3, sigma=0.25, N=400, Nt=300)
+    U, test = np.asarray(case.problem.patterns), case.problem.test
     nearest = np.argmin(np.linalg.norm(np.asarray(test.tokens)[:, :, None] - U, axis=3), axis=2)
     drawn = np.mean(np.any(nearest != np.asarray(test.pattern), axis=1))
-    bound = float(patterns.mistaken(made.problem, made.config))
+    bound = float(patterns.mistaken(case.problem, case.config))
     assert 0 < drawn <= bound <= 1
 
 
 def test_attention_to_the_labels_tokens_is_seen():
-    made = Made("low_rank", seed=4)
+    case = Made("low_rank", seed=4)
 
     def right(batch):
         own = (batch.pattern == batch.label[:, None]).astype(float)
         own = own / jnp.sum(own, axis=1, keepdims=True)
         return jnp.broadcast_to(own[:, None, None, :], (len(own), 2, 30, 30))[None]
 
-    assert made.metrics(maps=right)["relevant_attention"] == pytest.approx(1)
+    assert case.metrics(maps=right)["relevant_attention"] == pytest.approx(1)
     even = lambda batch: jnp.full((1, 30, 1, 30, 30), 1 / 30)
-    assert made.metrics(maps=even)["relevant_attention"] == pytest.approx(9 / 30)
-    assert np.isnan(made.metrics(maps=without_maps)["relevant_attention"])
+    assert case.metrics(maps=even)["relevant_attention"] == pytest.approx(9 / 30)
+    assert np.isnan(case.metrics(maps=without_maps)["relevant_attention"])
 
 
 def test_padded_samples_and_tokens_count_for_nothing():
@@ -131,6 +132,6 @@ def test_padded_samples_and_tokens_count_for_nothing():
             weight=jnp.pad(plain.problem.test.weight, (0, 3)),
         )
     )
-    found = padded.metrics(fill, big)
+    metrics = padded.metrics(fill, big)
     for name, value in plain.metrics().items():
-        np.testing.assert_allclose(found[name], value, rtol=1e-12, err_msg=name)
+        np.testing.assert_allclose(metrics[name], value, rtol=1e-12, err_msg=name)

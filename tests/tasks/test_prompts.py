@@ -9,8 +9,8 @@ from jaxtheory.core.config import Size
 
 
 def test_the_network_sees_the_tokens_of_the_theory():
-    made = Made("nearest_neighbor")
-    x, prompts = np.asarray(made.inputs()), made.batch
+    case = Made("nearest_neighbor")
+    x, prompts = np.asarray(case.inputs()), case.batch
     assert x.shape == (12, 5, 6)
     np.testing.assert_array_equal(x[:, :4, :4], prompts.x)
     np.testing.assert_array_equal(x[:, :4, 4], prompts.y)
@@ -32,29 +32,29 @@ def neighbor(batch):
 
 
 def test_the_loss_is_half_the_squared_distance_from_the_nearest_label():
-    made = Made("nearest_neighbor", seed=1)
-    f, want = np.asarray(made.outputs())[:, -1, 0], np.asarray(neighbor(made.batch))[:, 0, 0]
-    np.testing.assert_allclose(made.loss(), np.mean((f - want) ** 2) / 2, rtol=1e-12)
+    case = Made("nearest_neighbor", seed=1)
+    f, want = np.asarray(case.outputs())[:, -1, 0], np.asarray(neighbor(case.batch))[:, 0, 0]
+    np.testing.assert_allclose(case.loss(), np.mean((f - want) ** 2) / 2, rtol=1e-12)
 
 
 def test_the_nearest_neighbor_is_the_best_answer_under_shift_too():
-    made = Made("nearest_neighbor", seed=2, delta=0.7)
-    found = made.metrics(neighbor)
+    case = Made("nearest_neighbor", seed=2, delta=0.7)
+    metrics = case.metrics(neighbor)
     for name in ("loss", "shift_error", "separated_error"):
-        assert found[name] == pytest.approx(0, abs=1e-20)
+        assert metrics[name] == pytest.approx(0, abs=1e-20)
     for name in ("accuracy", "shift_agreement", "separated_agreement"):
-        assert found[name] == pytest.approx(1)
-    assert made.optimal() == {"loss": 0.0, "accuracy": 1.0}
-    assert made.metrics()["loss"] > 0.1
+        assert metrics[name] == pytest.approx(1)
+    assert case.optimal() == {"loss": 0.0, "accuracy": 1.0}
+    assert case.metrics()["loss"] > 0.1
 
 
 def test_attention_to_the_nearest_example_is_seen():
-    made = Made("nearest_neighbor", seed=3)
+    case = Made("nearest_neighbor", seed=3)
     right = lambda batch: one_hot_maps(batch.nearest, (len(batch.y), 5), heads=2)
-    assert made.metrics(maps=right)["nearest_attention"] == pytest.approx(1)
+    assert case.metrics(maps=right)["nearest_attention"] == pytest.approx(1)
     wrong = lambda batch: one_hot_maps((batch.nearest + 1) % 4, (len(batch.y), 5))
-    assert made.metrics(maps=wrong)["nearest_attention"] == pytest.approx(0)
-    assert np.isnan(made.metrics(maps=without_maps)["nearest_attention"])
+    assert case.metrics(maps=wrong)["nearest_attention"] == pytest.approx(0)
+    assert np.isnan(case.metrics(maps=without_maps)["nearest_attention"])
 
 
 def test_padded_examples_and_prompts_count_for_nothing():
@@ -69,6 +69,6 @@ def test_padded_examples_and_prompts_count_for_nothing():
     big = lambda batch: jnp.pad(
         plain.maps(plain.problem.test), ((0, 0), (0, 3), (0, 0), (0, 3), (0, 3))
     )
-    found = padded.metrics(fill, big)
+    metrics = padded.metrics(fill, big)
     for name, value in plain.metrics().items():
-        np.testing.assert_allclose(found[name], value, rtol=1e-9, err_msg=name)
+        np.testing.assert_allclose(metrics[name], value, rtol=1e-9, err_msg=name)

@@ -29,8 +29,8 @@ def shortest(x, y, query):
 
 
 def test_the_network_sees_the_tokens_of_the_theory():
-    made = Made(NAME)
-    tokens, (x, y, query, _, _) = np.asarray(made.inputs()), made.batch.prompts
+    case = Made(NAME)
+    tokens, (x, y, query, _, _) = np.asarray(case.inputs()), case.batch.prompts
     assert tokens.shape == (12, 7, 4)
     np.testing.assert_array_equal(tokens[:, :6, 1:], x)
     np.testing.assert_array_equal(tokens[:, :6, 0], y)
@@ -40,62 +40,62 @@ def test_the_network_sees_the_tokens_of_the_theory():
 
 @pytest.mark.parametrize("c", [0.0, 0.4])
 def test_prompts_are_those_of_the_theory(c):
-    made = Made(NAME, seed=1, c=c)
+    case = Made(NAME, seed=1, c=c)
     problem = theory.problem(run_key(0, 1), theory.Config(D=3, N=6, P=12, c=c))
     for part in ("train", "test"):
-        tokens = np.asarray(made.inputs(getattr(made.problem, part)), float)
+        tokens = np.asarray(case.inputs(getattr(case.problem, part)), float)
         S = np.einsum("pni,pnj->pij", tokens, tokens) / 6
         want = getattr(problem, part)
         np.testing.assert_allclose(S, want.S, rtol=1e-4, atol=1e-5)
-        np.testing.assert_array_equal(getattr(made.problem, part).prompts.label, want.y)
-        np.testing.assert_allclose(getattr(made.problem, part).weight, want.weight)
-    np.testing.assert_array_equal(made.problem.task, problem.task)
+        np.testing.assert_array_equal(getattr(case.problem, part).prompts.label, want.y)
+        np.testing.assert_allclose(getattr(case.problem, part).weight, want.weight)
+    np.testing.assert_array_equal(case.problem.task, problem.task)
 
 
 def test_labels_are_linear_and_a_share_has_the_fixed_task():
-    made = Made(NAME, seed=2, c=0.3)
-    x, y, query, label, fixed = map(np.asarray, made.problem.test.prompts)
+    case = Made(NAME, seed=2, c=0.3)
+    x, y, query, label, fixed = map(np.asarray, case.problem.test.prompts)
     w = np.array([np.linalg.lstsq(*pair)[0] for pair in zip(x, y, strict=True)])
     np.testing.assert_allclose((w * query).sum(axis=1), label, rtol=1e-3, atol=1e-3)
-    same = np.abs(w - np.asarray(made.problem.task)).max(axis=1) < 1e-2
+    same = np.abs(w - np.asarray(case.problem.task)).max(axis=1) < 1e-2
     np.testing.assert_array_equal(same, fixed)
     assert abs(fixed.mean() - 0.3) < 5 * np.sqrt(0.21 / 2000)
 
 
 def test_the_loss_is_the_squared_error_at_the_query():
-    made = Made(NAME, seed=3)
-    f, label = np.asarray(made.outputs())[:, -1, 0], np.asarray(made.batch.prompts.label)
-    np.testing.assert_allclose(made.loss(), np.mean((label - f) ** 2), rtol=1e-5)
+    case = Made(NAME, seed=3)
+    f, label = np.asarray(case.outputs())[:, -1, 0], np.asarray(case.batch.prompts.label)
+    np.testing.assert_allclose(case.loss(), np.mean((label - f) ** 2), rtol=1e-5)
 
 
 def test_least_squares_is_the_best_answer_with_enough_examples():
-    made = Made(NAME, seed=4)
-    found = made.metrics(answered(made, shortest), without_maps)
+    case = Made(NAME, seed=4)
+    metrics = case.metrics(answered(case, shortest), without_maps)
     for name in ("loss", "relative_error", "least_squares_distance"):
-        assert found[name] == pytest.approx(0, abs=1e-6)
-    assert found["layer_distance"] == pytest.approx(found["layer_error"], rel=1e-4)
-    assert 0.1 < found["layer_error"] < 1
-    assert made.optimal() == {"loss": 0.0, "relative_error": 0.0}
+        assert metrics[name] == pytest.approx(0, abs=1e-6)
+    assert metrics["layer_distance"] == pytest.approx(metrics["layer_error"], rel=1e-4)
+    assert 0.1 < metrics["layer_error"] < 1
+    assert case.optimal() == {"loss": 0.0, "relative_error": 0.0}
 
 
 def test_the_answer_of_the_best_layer_is_known():
-    made = Made(NAME, seed=5, spectrum=0.0)
+    case = Made(NAME, seed=5, spectrum=0.0)
     # (Lambda (1 + 1/N) + tr Lambda / N)^-1 with Lambda = I / 3, N = 6
     step = 1 / (1 / 3 * (1 + 1 / 6) + 1 / 6)
-    found = made.metrics(answered(made, lambda x, y, query: step * (y @ x) @ query / 6))
-    assert found["layer_distance"] == pytest.approx(0, abs=1e-10)
-    assert found["relative_error"] == pytest.approx(found["layer_error"], rel=1e-5)
-    label = np.asarray(made.problem.test.prompts.label)
-    assert found["loss"] == pytest.approx(found["layer_error"] * np.mean(label**2), rel=1e-5)
+    metrics = case.metrics(answered(case, lambda x, y, query: step * (y @ x) @ query / 6))
+    assert metrics["layer_distance"] == pytest.approx(0, abs=1e-10)
+    assert metrics["relative_error"] == pytest.approx(metrics["layer_error"], rel=1e-5)
+    label = np.asarray(case.problem.test.prompts.label)
+    assert metrics["loss"] == pytest.approx(metrics["layer_error"] * np.mean(label**2), rel=1e-5)
     # the theory's law, 1 - lambda a with a = step, within the errors of 2000 prompts
-    assert found["layer_error"] == pytest.approx(1 - step / 3, abs=0.08)
+    assert metrics["layer_error"] == pytest.approx(1 - step / 3, abs=0.08)
 
 
 def test_the_answer_zero_has_relative_error_one():
-    made = Made(NAME, seed=6)
-    found = made.metrics(answered(made, lambda *_: 0.0))
-    assert found["relative_error"] == pytest.approx(1)
-    assert found["least_squares_distance"] == pytest.approx(1, rel=1e-4)
+    case = Made(NAME, seed=6)
+    metrics = case.metrics(answered(case, lambda *_: 0.0))
+    assert metrics["relative_error"] == pytest.approx(1)
+    assert metrics["least_squares_distance"] == pytest.approx(1, rel=1e-4)
 
 
 def outside(x, query):
@@ -104,24 +104,24 @@ def outside(x, query):
 
 
 def test_too_few_examples_leave_a_part_unknown():
-    made = Made(NAME, seed=7, D=4, N=2, c=0.25)
-    x, y, query, label, fixed = map(np.asarray, made.problem.test.prompts)
-    rest = np.array([outside(*prompt) for prompt in zip(x, query, strict=True)])
-    best = made.optimal()
-    assert best["loss"] == pytest.approx(np.mean(np.where(fixed, 0, rest)), rel=1e-4)
+    case = Made(NAME, seed=7, D=4, N=2, c=0.25)
+    x, y, query, label, fixed = map(np.asarray, case.problem.test.prompts)
+    residuals = np.array([outside(*prompt) for prompt in zip(x, query, strict=True)])
+    best = case.optimal()
+    assert best["loss"] == pytest.approx(np.mean(np.where(fixed, 0, residuals)), rel=1e-4)
     assert best["relative_error"] == pytest.approx(best["loss"] / np.mean(label**2), rel=1e-5)
-    task = np.asarray(made.problem.task)
+    task = np.asarray(case.problem.task)
 
     def bayes(x, y, query):
         known = np.allclose(x @ task, y, atol=1e-4)
         return task @ query if known else shortest(x, y, query)
 
-    found = made.metrics(answered(made, bayes))
+    metrics = case.metrics(answered(case, bayes))
     error = (label - [bayes(*prompt) for prompt in zip(x, y, query, strict=True)]) ** 2
-    assert abs(found["loss"] - best["loss"]) < 5 * np.std(error) / np.sqrt(2000)
-    plain = made.metrics(answered(made, shortest))
+    assert abs(metrics["loss"] - best["loss"]) < 5 * np.std(error) / np.sqrt(2000)
+    plain = case.metrics(answered(case, shortest))
     assert plain["least_squares_distance"] == pytest.approx(0, abs=1e-6)
-    assert plain["loss"] > found["loss"]
+    assert plain["loss"] > metrics["loss"]
 
 
 @pytest.mark.parametrize("N", [2, 6])
@@ -134,9 +134,9 @@ def test_padded_sizes_count_for_nothing(N):
     assert not np.any(tokens[:, N + 1 :])
     np.testing.assert_allclose(tokens[:12, : N + 1, :4], plain.inputs(), atol=1e-12)
     fill = lambda like: jnp.pad(plain.outputs(like), ((0, 0), (0, 3), (0, 0)), constant_values=2.0)
-    found = padded.metrics(lambda batch: fill(plain.problem.test))
+    metrics = padded.metrics(lambda batch: fill(plain.problem.test))
     for name, value in plain.metrics().items():
-        np.testing.assert_allclose(found[name], value, rtol=1e-4, err_msg=name)
+        np.testing.assert_allclose(metrics[name], value, rtol=1e-4, err_msg=name)
     for name, value in plain.optimal().items():
         np.testing.assert_allclose(padded.optimal()[name], value, rtol=1e-4, err_msg=name)
     outputs = jnp.pad(fill(plain.batch), ((0, 3), (0, 0), (0, 0)), constant_values=2.0)

@@ -12,11 +12,11 @@ from jaxtheory.core.config import Size
 
 
 def test_the_network_sees_the_states_and_a_query_of_its_own():
-    made = Made("random_walk")
-    x = np.asarray(made.inputs())
+    case = Made("random_walk")
+    x = np.asarray(case.inputs())
     assert x.shape == (20, 9) and x.dtype == np.int32
-    np.testing.assert_array_equal(x[:, :-1], made.batch.s[:, :-1])
-    assert np.all(x[:, -1] == 5) and made.task.vocabulary(made.config) == 6
+    np.testing.assert_array_equal(x[:, :-1], case.batch.s[:, :-1])
+    assert np.all(x[:, -1] == 5) and case.task.vocabulary(case.config) == 6
 
 
 @pytest.mark.parametrize("p", [0.0, 0.3, 0.5, 1.0])
@@ -33,18 +33,18 @@ def test_the_optimum_is_that_of_all_walks_enumerated(p):
         chance = np.prod([p if step == 1 else 1 - p for step in steps]) / K
         law = joint.setdefault(tuple(states[:-1]), np.zeros(K))
         law[states[-1]] += chance
-    whole = np.array(list(joint.values()))
-    given = whole.sum(axis=1)
-    some = whole > 0
-    loss = -np.sum(whole[some] * np.log((whole / np.where(given > 0, given, 1)[:, None])[some]))
+    table = np.array(list(joint.values()))
+    prior = table.sum(axis=1)
+    some = table > 0
+    loss = -np.sum(table[some] * np.log((table / np.where(prior > 0, prior, 1)[:, None])[some]))
     best = Made("random_walk", K=K, N=N, M=N, p=p).optimal()
     np.testing.assert_allclose(best["loss"], loss, rtol=1e-12, atol=1e-15)
-    np.testing.assert_allclose(best["accuracy"], np.sum(whole.max(axis=1)), rtol=1e-12)
+    np.testing.assert_allclose(best["accuracy"], np.sum(table.max(axis=1)), rtol=1e-12)
 
 
 @pytest.mark.parametrize("p", [0.0, 0.5, 0.8, 1.0])
 def test_the_best_network_reaches_the_optimum_and_no_other_does(p):
-    made = Made("random_walk", p=p, seed=1)
+    case = Made("random_walk", p=p, seed=1)
 
     def best(batch):
         d = (jnp.arange(5, dtype=jnp.int32)[None, :] - batch.s[:, -2:-1]) % 5
@@ -52,29 +52,29 @@ def test_the_best_network_reaches_the_optimum_and_no_other_does(p):
         logits = jnp.log(jnp.maximum(law, 1e-300))
         return jnp.broadcast_to(logits[:, None, :], (len(d), 9, 5))
 
-    found, optimum = made.metrics(best), made.optimal()
-    np.testing.assert_allclose(found["loss"], optimum["loss"], rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(found["accuracy"], optimum["accuracy"], rtol=1e-12)
-    random = made.metrics()
+    metrics, optimum = case.metrics(best), case.optimal()
+    np.testing.assert_allclose(metrics["loss"], optimum["loss"], rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(metrics["accuracy"], optimum["accuracy"], rtol=1e-12)
+    random = case.metrics()
     assert random["loss"] > optimum["loss"] and random["accuracy"] <= optimum["accuracy"] + 1e-12
 
 
 def test_the_loss_is_the_cross_entropy_at_the_query():
-    made = Made("random_walk", seed=2)
-    logits = np.asarray(made.outputs())[:, -1]
+    case = Made("random_walk", seed=2)
+    logits = np.asarray(case.outputs())[:, -1]
     law = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
-    want = -np.mean(np.log(law[np.arange(20), made.batch.y]))
-    np.testing.assert_allclose(made.loss(), want, rtol=1e-12)
+    want = -np.mean(np.log(law[np.arange(20), case.batch.y]))
+    np.testing.assert_allclose(case.loss(), want, rtol=1e-12)
 
 
 @pytest.mark.parametrize(("place", "want"), [(7, 1.0), (8, 0.0), (3, 0.0)])
 def test_some_head_selects_the_parent_or_none_does(place, want):
-    made = Made("random_walk")
+    case = Made("random_walk")
     maps = lambda batch: one_hot_maps(jnp.full(len(batch.s), place), (len(batch.s), 9), heads=2)
-    found = made.metrics(maps=maps)
-    assert found["parent_attention"] == pytest.approx(want, abs=1e-12)
-    assert found["parent_selected"] == want
-    missing = made.metrics(maps=without_maps)
+    metrics = case.metrics(maps=maps)
+    assert metrics["parent_attention"] == pytest.approx(want, abs=1e-12)
+    assert metrics["parent_selected"] == want
+    missing = case.metrics(maps=without_maps)
     assert np.isnan(missing["parent_attention"]) and np.isnan(missing["parent_selected"])
 
 
@@ -92,19 +92,20 @@ def test_padded_states_positions_and_sequences_count_for_nothing():
         plain.maps(plain.problem.test), ((0, 0), (0, 0), (0, 0), (0, 3), (0, 3))
     )
     shown = lambda batch: wide(plain.problem.test)
-    found, want = padded.metrics(shown, big), plain.metrics()
+    metrics, want = padded.metrics(shown, big), plain.metrics()
     for name, value in want.items():
-        np.testing.assert_allclose(found[name], value, rtol=1e-12, err_msg=name)
+        np.testing.assert_allclose(metrics[name], value, rtol=1e-12, err_msg=name)
 
 
 @pytest.mark.parametrize("kind", ["qa1", "qa2"])
 def test_questions_are_answered_by_their_sentences(kind):
     length = {"qa1": 17, "qa2": 19}[kind]
-    made = Made("random_walk", task=kind, K=19, N=length, M=length)
-    assert made.optimal() == {"loss": 0.0, "accuracy": 1.0}
+    case = Made("random_walk", task=kind, K=19, N=length, M=length)
+    assert case.optimal() == {"loss": 0.0, "accuracy": 1.0}
     sure = lambda batch: (
         400.0
         * jnp.broadcast_to(jax.nn.one_hot(batch.y, 19)[:, None, :], (len(batch.y), length, 19))
     )
-    found = made.metrics(sure)
-    assert found["accuracy"] == pytest.approx(1) and found["loss"] == pytest.approx(0, abs=1e-12)
+    metrics = case.metrics(sure)
+    assert metrics["accuracy"] == pytest.approx(1)
+    assert metrics["loss"] == pytest.approx(0, abs=1e-12)

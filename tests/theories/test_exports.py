@@ -53,15 +53,15 @@ def test_every_verb_takes_every_spelling_of_a_theory(name: str) -> None:
     key, check = jaxtheory.run_key(0, 0), theory.checks[0].name
     results = [
         (
-            jaxtheory.sweep(given, config, vary={"eta": [0.1, 0.2]}, seeds=2, steps=2),
-            jaxtheory.simulate(given, config, key, steps=2).metrics["loss"].tolist(),
-            jaxtheory.plan(given, config, seeds=2, steps=2).points,
+            jaxtheory.sweep(spelling, config, vary={"eta": [0.1, 0.2]}, seeds=2, steps=2),
+            jaxtheory.simulate(spelling, config, key, steps=2).metrics["loss"].tolist(),
+            jaxtheory.plan(spelling, config, seeds=2, steps=2).points,
         )
-        for given in spellings
+        for spelling in spellings
     ]
-    dataset, *others = results[0]
-    for again, *rest in results[1:]:
+    dataset, *reference = results[0]
+    for again, *tail in results[1:]:
         assert again.identical(dataset)
-        assert rest == others
+        assert tail == reference
     # last, as verifying a path loads the file anew, with another Config
-    assert all(jaxtheory.verify(given, seeds=1, only=[check]).passed for given in spellings)
+    assert all(jaxtheory.verify(spelling, seeds=1, only=[check]).passed for spelling in spellings)

@@ -21,16 +21,16 @@ def test_lapack_gets_one_matrix_at_a_time(name):
         def everything(key, config):
             problem = theory.problem(key, config)
             params = theory.init(key, problem, config)
-            found = [theory.metrics(params, problem, config)]
-            found += [theory.analyses(params, problem, config), theory.baselines(problem, config)]
-            found += [theory.predict(problem, config, np.arange(3, dtype=np.int32))]
+            outputs = [theory.metrics(params, problem, config)]
+            outputs += [theory.analyses(params, problem, config), theory.baselines(problem, config)]
+            outputs += [theory.predict(problem, config, np.arange(3, dtype=np.int32))]
             for algorithm in theory.algorithms.values():
                 state = algorithm.init(key, problem, config)
                 batch = (algorithm.sample or theory.sample)(key, problem, config)
                 t = jax.numpy.zeros((), np.int32)
-                found.append(algorithm.step(key, t, state, batch, problem, config))
-            return problem, found
+                outputs.append(algorithm.step(key, t, state, batch, problem, config))
+            return problem, outputs
 
         keys = jax.random.split(jax.random.key(0), 3)
-        several = jax.vmap(everything, in_axes=(0, None))
-        assert not factorizes(jax.make_jaxpr(several)(keys, config).jaxpr), config
+        evaluate = jax.vmap(everything, in_axes=(0, None))
+        assert not factorizes(jax.make_jaxpr(evaluate)(keys, config).jaxpr), config

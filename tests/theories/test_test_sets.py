@@ -13,12 +13,12 @@ from jaxtheory.theories import get
 def test_the_first_of_more_are_those_of_fewer(name):
     theory, draw = get(name), jax.jit(get(name).problem)
     configs = [canonical(theory.Config(num_test=n), jnp.float64) for n in (5, 9)]
-    few, many = (draw(jax.random.key(3), config) for config in configs)
-    for one, other in zip(*map(jax.tree.leaves, (few.train, many.train)), strict=True):
-        np.testing.assert_array_equal(one, other)
-    for one, other in zip(*map(jax.tree.leaves, (few.test, many.test)), strict=True):
-        assert (one.shape[0], other.shape[0]) == (5, 9)
-        if np.allclose(one, 1 / 5):  # the weights of a mean
-            np.testing.assert_allclose(other, 1 / 9)
+    small, large = (draw(jax.random.key(3), config) for config in configs)
+    for a, b in zip(*map(jax.tree.leaves, (small.train, large.train)), strict=True):
+        np.testing.assert_array_equal(a, b)
+    for a, b in zip(*map(jax.tree.leaves, (small.test, large.test)), strict=True):
+        assert (a.shape[0], b.shape[0]) == (5, 9)
+        if np.allclose(a, 1 / 5):  # the weights of a mean
+            np.testing.assert_allclose(b, 1 / 9)
         else:
-            np.testing.assert_allclose(one, other[:5], rtol=1e-12)
+            np.testing.assert_allclose(a, b[:5], rtol=1e-12)

@@ -82,9 +82,9 @@ WRONG = {
 @pytest.mark.parametrize("case", WRONG)
 def test_a_draw_that_ignores_the_run_is_named(case):
     theory = THEORY._replace(examples=(EXAMPLE,), **WRONG[case])
-    (found,) = find_constant_draws(theory)
-    assert found.slot == " ".join(case.split(" ")[: 2 if "own" in case else 1])
-    assert "(test_constant_keys.py, line" in found.why
+    (draw,) = find_constant_draws(theory)
+    assert draw.slot == " ".join(case.split(" ")[: 2 if "own" in case else 1])
+    assert "(test_constant_keys.py, line" in draw.why
 
 
 def test_verify_has_a_row_for_it():

@@ -49,9 +49,9 @@ def possible(shape):
     if not shape:
         return ("constant", "sign", "half", "no term", "no decay")
     square = len(shape) > 1 and shape[-1] == shape[-2]
-    found = [m for m in MISTAKES if square or "transposed" not in m]
+    mistakes = [m for m in MISTAKES if square or "transposed" not in m]
     same = ("index before", "reversed") if shape[0] == 2 else ()  # as the shift by one
-    return [m for m in found if m not in same]
+    return [m for m in mistakes if m not in same]
 
 
 def small(key):
@@ -69,9 +69,12 @@ def small(key):
 def test_a_mistake_is_named(mistake):
     loss, params, data = small(jax.random.key(3))
     change, words = MISTAKES[mistake]
-    found = jaxtheory.compare_gradients(loss, changed(jax.grad(loss), 0, change), params, *data)
-    assert not found.agrees and words in found.verdict and "; right in v" in found.verdict
-    assert found.differences[0].leaf == "W" and found.verdict.startswith("entry (")
+    comparison = jaxtheory.compare_gradients(
+        loss, changed(jax.grad(loss), 0, change), params, *data
+    )
+    assert not comparison.agrees and words in comparison.verdict
+    assert "; right in v" in comparison.verdict
+    assert comparison.differences[0].leaf == "W" and comparison.verdict.startswith("entry (")
 
 
 def test_a_forgotten_mean_is_named():
@@ -89,16 +92,16 @@ def test_a_forgotten_mean_is_named():
 def test_the_rooms_gradients_agree_and_wrong_ones_do_not(name):
     theory, tools = get(name), Material(get(name))
     problem, batch, params = tools.first(0)
-    rest = (batch, problem, tools.config(0))
-    found = jaxtheory.compare_gradients(theory.loss, theory.gradient, params, *rest)
-    assert found.agrees, found
+    arguments = (batch, problem, tools.config(0))
+    comparison = jaxtheory.compare_gradients(theory.loss, theory.gradient, params, *arguments)
+    assert comparison.agrees, comparison
     place = largest(params)
     leaf = jax.tree.leaves(params)[place]
-    right = jax.tree.leaves(theory.gradient(params, *rest))[place]
+    right = jax.tree.leaves(theory.gradient(params, *arguments))[place]
     for mistake in possible(np.shape(leaf)):
         change, words = MISTAKES[mistake]
         if np.array_equal(change(right, leaf), right):
             continue  # a row that is zero may be doubled
         wrong = changed(theory.gradient, place, change)
-        found = jaxtheory.compare_gradients(theory.loss, wrong, params, *rest)
-        assert not found.agrees and words in found.verdict, (mistake, found.verdict)
+        comparison = jaxtheory.compare_gradients(theory.loss, wrong, params, *arguments)
+        assert not comparison.agrees and words in comparison.verdict, (mistake, comparison.verdict)

@@ -12,27 +12,27 @@ from jaxtheory.verification.gradients import _finite_difference
 def test_nan_in_a_gradient_is_named():
     loss = lambda w, key: jnp.sum(w**2) / 2 + 0 * jax.random.uniform(key)
     wrong = lambda w, key: jnp.sqrt(w) ** 2  # NaN for negative weights
-    found = jaxtheory.compare_gradients(loss, wrong, np.ones(4), jax.random.key(0))
-    assert not found.agrees and "it is not finite somewhere" in found.verdict
+    comparison = jaxtheory.compare_gradients(loss, wrong, np.ones(4), jax.random.key(0))
+    assert not comparison.agrees and "it is not finite somewhere" in comparison.verdict
 
 
 def test_kinks_are_reported_and_are_no_fault():
     X = np.random.default_rng(1).normal(size=(6, 3))
-    found = jaxtheory.compare_gradients(
+    comparison = jaxtheory.compare_gradients(
         lambda w, X: jnp.mean(jnp.maximum(0.0, X @ w)),
         lambda w, X: jnp.mean((X @ w > 0).astype(float)[:, None] * X, 0),
         np.zeros(3),
         X,
     )
-    assert found.agrees and "3 entries at kinks" in found.verdict
-    assert any(d.kink and d.yours == 0 and d.autodiff != 0 for d in found.differences)
+    assert comparison.agrees and "3 entries at kinks" in comparison.verdict
+    assert any(d.kink and d.yours == 0 and d.autodiff != 0 for d in comparison.differences)
 
 
 def test_autodiff_that_is_wrong_itself_is_seen():
-    found = jaxtheory.compare_gradients(
+    comparison = jaxtheory.compare_gradients(
         lambda w: jnp.sum(jax.lax.stop_gradient(w) * w), lambda w: 1.0 * w, np.ones(4)
     )
-    assert not found.agrees and "finite difference 2" in found.verdict
+    assert not comparison.agrees and "finite difference 2" in comparison.verdict
 
 
 def test_finite_differences_are_of_fourth_order():

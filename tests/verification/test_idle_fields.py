@@ -77,9 +77,9 @@ def test_verify_has_a_failed_row_for_a_field_without_effect():
     ],
 )
 def test_a_field_is_held_to_its_kind(theory, words, is_fault):
-    found = find_idle_fields(theory)
-    assert [field.words for field in found] == [f"decay (lam): {word}" for word in words]
-    assert [bool(field.hint) for field in found] == [is_fault] * len(words)
+    fields = find_idle_fields(theory)
+    assert [field.words for field in fields] == [f"decay (lam): {word}" for word in words]
+    assert [bool(field.hint) for field in fields] == [is_fault] * len(words)
 
 
 def test_fields_that_a_task_lends_do_not_count():

@@ -18,8 +18,8 @@ def test_a_softmax_jacobian_without_its_rank_one_part_is_named():
         return -jax.nn.softmax(z) * y / z.shape[0]
 
     y = np.random.default_rng(0).normal(size=(6, 4))
-    found = jaxtheory.compare_gradients(loss, gradient, np.zeros((6, 4)), y)
-    assert not found.agrees and "rank-one part of a softmax's Jacobian" in found.verdict
+    comparison = jaxtheory.compare_gradients(loss, gradient, np.zeros((6, 4)), y)
+    assert not comparison.agrees and "rank-one part of a softmax's Jacobian" in comparison.verdict
 
 
 def softmax_loss(params, X, y):
@@ -53,8 +53,8 @@ def test_the_rank_one_part_of_a_softmax_is_named_wherever_it_is(rank_one, said):
     data = random.normal(size=(3, 6, 4)), random.normal(size=(3, 2))
     wrong = lambda *args: softmax_gradient(*args, rank_one=rank_one)
     assert jaxtheory.compare_gradients(softmax_loss, softmax_gradient, params, *data).agrees
-    found = jaxtheory.compare_gradients(softmax_loss, wrong, params, *data)
-    assert not found.agrees
-    assert re.search(said, found.verdict), found.verdict
-    assert "the rank-one part of a softmax's Jacobian" in found.verdict
-    assert re.search("in all of (W and q|q and W); right in V, b", found.verdict)
+    comparison = jaxtheory.compare_gradients(softmax_loss, wrong, params, *data)
+    assert not comparison.agrees
+    assert re.search(said, comparison.verdict), comparison.verdict
+    assert "the rank-one part of a softmax's Jacobian" in comparison.verdict
+    assert re.search("in all of (W and q|q and W); right in V, b", comparison.verdict)

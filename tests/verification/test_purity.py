@@ -120,9 +120,9 @@ WRONG = {  # what is wrong -> change of the labels, the name that is read, why
 @pytest.mark.parametrize("case", WRONG)
 def test_a_read_is_named(case):
     change, name, why = WRONG[case]
-    found = purity.find_hidden_reads(of_sample(change))
-    assert [read.name for read in found] == [name]
-    assert "sample" in found[0].slots and found[0].why.startswith(why)
+    reads = purity.find_hidden_reads(of_sample(change))
+    assert [read.name for read in reads] == [name]
+    assert "sample" in reads[0].slots and reads[0].why.startswith(why)
 
 
 @pytest.mark.parametrize(

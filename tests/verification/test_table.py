@@ -25,5 +25,5 @@ def test_a_remark_tells_how_tight_a_bound_is_or_where_a_check_fails(changes, rem
 def test_a_table_passes_if_it_has_checks_and_all_passed():
     failed = ROW._replace(passed=False)
     violated = [AssumptionRow(0, "small rate", False, -1.0)]
-    found = [Table(rows, violated).passed for rows in ([], [ROW], [ROW, failed])]
-    assert found == [False, True, False]
+    passes = [Table(rows, violated).passed for rows in ([], [ROW], [ROW, failed])]
+    assert passes == [False, True, False]

@@ -81,8 +81,8 @@ def test_a_gradient_that_is_zero_is_so_up_to_rounding(closed, agrees):
     gradient = lambda params, *rest: jax.tree.map(lambda w: jnp.full_like(w, closed), params)
     theory = worked_example.THEORY._replace(loss=without_effect, gradient=gradient, checks=())
     varied = vary_config(theory, theory.Config(dimension=3), 0, 3, np.float64)
-    found = theory_gradient.compare_slot(theory, varied)
-    assert found.agrees == agrees == (found.error <= theory_gradient.TOLERANCE)
+    comparison = theory_gradient.compare_slot(theory, varied)
+    assert comparison.agrees == agrees == (comparison.error <= theory_gradient.TOLERANCE)
 
 
 @jax.custom_vjp
@@ -100,11 +100,11 @@ def one_entry(x):
 
 
 one_entry.defjvp(lambda xs, ts: (one_entry(*xs), jnp.vdot(xs[0].at[-1].multiply(2), ts[0])))
-held = lambda x: jnp.sum(jax.lax.stop_gradient(x) * x)
+half_gradient = lambda x: jnp.sum(jax.lax.stop_gradient(x) * x)
 straight = lambda x: jnp.sum((x + jax.lax.stop_gradient(jnp.round(4 * x) / 4 - x)) ** 2)
 
 
-@pytest.mark.parametrize("wrong", [tripled, one_entry, held, straight])
+@pytest.mark.parametrize("wrong", [tripled, one_entry, half_gradient, straight])
 def test_a_rule_of_the_loss_is_held_against_finite_differences(wrong):
     loss = lambda params, batch, problem, config: wrong(params.weights)
     theory = THEORY._replace(loss=loss, gradient=jax.grad(loss), checks=())

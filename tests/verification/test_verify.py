@@ -59,8 +59,8 @@ def test_shares_of_the_checks_together_are_the_whole():
     )
     theory = THEORY._replace(checks=checks, examples=(Config(dimension=2),))
     tables = [_verify_part(lambda name: theory, "any", 1, part, 3) for part in range(3)]
-    whole = verify(theory, seeds=1, only=[check.name for check in checks])
-    assert [row for table in tables for row in table.checks] == whole.checks
+    full_table = verify(theory, seeds=1, only=[check.name for check in checks])
+    assert [row for table in tables for row in table.checks] == full_table.checks
     assert tables[0].assumptions and not tables[1].assumptions
 
 
@@ -77,11 +77,11 @@ def test_options_out_of_range_are_refused(options, message):
         verify(THEORY, **options)
 
 
-CURVE = '    return {"error": left + floor * (1 - left)}'
+CURVE = '    return {"error": decay + floor * (1 - decay)}'
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -91,13 +91,13 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     [
         ("examples=(", "examples=() and (", "mine has no examples to run its checks on"),
         (EXAMPLE, "Settings(dimension=0)", "mine.examples[0]: dimension (d) = 0"),
-        (CURVE, '    return {"eror": left}', "predict: no metric is called 'eror'"),
+        (CURVE, '    return {"eror": decay}', "predict: no metric is called 'eror'"),
     ],
 )
 def test_verify_says_what_it_cannot_check(
-    right: str, wrong: str, said: str, here: Path, capsys: pytest.CaptureFixture
+    right: str, wrong: str, said: str, folder: Path, capsys: pytest.CaptureFixture
 ) -> None:
-    (here / "mine.py").write_text(spoilt(right, wrong))
+    (folder / "mine.py").write_text(spoilt(right, wrong))
     refused(["verify", "mine.py"], said, capsys)
 
 
@@ -111,9 +111,9 @@ SPOILT = [
 
 @pytest.mark.parametrize(("right", "wrong", "said"), SPOILT)
 def test_the_command_and_python_say_the_same(
-    right: str, wrong: str, said: str, here: Path, capsys: pytest.CaptureFixture
+    right: str, wrong: str, said: str, folder: Path, capsys: pytest.CaptureFixture
 ) -> None:
-    (here / "mine.py").write_text(spoilt(right, wrong))
+    (folder / "mine.py").write_text(spoilt(right, wrong))
     assert main(["verify", "mine.py"]) == 2
     printed = capsys.readouterr().err.rstrip("\n")
     with pytest.raises(InputError) as error:

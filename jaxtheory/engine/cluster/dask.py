@@ -27,6 +27,8 @@ from jaxtheory.engine.execution.task import Task
 from jaxtheory.engine.records import Chunk
 from jaxtheory.system import backend, disk, temporary
 
+__all__ = ["connected", "known_options", "local", "on", "script", "slurm"]
+
 _AHEAD = 2  # chunks submitted at a time, per thread of the cluster
 _COUNT_SECONDS = 2  # interval at which the threads of the cluster are counted
 _ANSWER_SECONDS = 10  # within which a scheduler has to answer
@@ -160,19 +162,19 @@ def _warn_without_workers(client: Any, over: threading.Event) -> None:
     noticed = False
     while not over.wait(_ANSWER_SECONDS):
         try:
-            alone = not client.nthreads()
+            is_empty = not client.nthreads()
         except Exception:  # the sweep itself reports a lost scheduler
             return
-        if alone and not noticed and not over.is_set():
+        if is_empty and not noticed and not over.is_set():
             where = getattr(client.scheduler, "address", None) or "the scheduler"
             notice(f"no worker is connected to {where}; the sweep waits for one")
-        noticed = alone
+        noticed = is_empty
 
 
 @contextlib.contextmanager
 def _answered(client: Any, distributed: Any) -> Iterator[None]:
     """Turn failures of the cluster itself into an InputError."""
-    gone = (asyncio.CancelledError, distributed.CancelledError, StopIteration, OSError)
+    failures = (asyncio.CancelledError, distributed.CancelledError, StopIteration, OSError)
     try:
         yield
     except InputError:
@@ -182,7 +184,7 @@ def _answered(client: Any, distributed: Any) -> Iterator[None]:
             f"{error.task}: the last {error.allowed_failures + 1} workers that computed it died; "
             f"give workers more memory or fewer threads; {_RESUME}"
         ) from None
-    except gone as error:
+    except failures as error:
         where = getattr(client.scheduler, "address", None) or "the scheduler"
         raise InputError(f"{where} is gone ({type(error).__name__}); {_RESUME}") from None
     except ModuleNotFoundError as error:
@@ -438,10 +440,10 @@ def _job_options(options: Mapping[str, Any] | None) -> dict[str, Any]:
             raise InputError(f"--job {name}: dask_jobqueue renamed it to {_RENAMED[name]}")
         if name not in known:
             raise InputError(f"--job {name}: unknown option; {suggest(name, known)}")
-        several = isinstance(value, list | tuple)
-        if several and not known[name]:
+        is_list = isinstance(value, list | tuple)
+        if is_list and not known[name]:
             raise InputError(f"--job {name}: takes one value, but was given several")
-        arguments[name] = list(map(str, value if several else [value])) if known[name] else value
+        arguments[name] = list(map(str, value if is_list else [value])) if known[name] else value
     return arguments
 
 
@@ -492,3 +494,7 @@ def _check_count(count: Any) -> int:
     if isinstance(count, bool) or not isinstance(count, int) or count < 1:
         raise InputError(f"workers = {count!r}: must be an integer in [1, inf)")
     return count
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

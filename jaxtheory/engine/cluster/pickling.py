@@ -112,12 +112,14 @@ def unpack(parcel: bytes, folder: Path) -> Opened:
     code, or does not see the store.
     """
     packed = pickle.loads(parcel)
-    wanted, here = packed["versions"], required_versions()
-    other = [name for name in here if wanted.get(name) != here[name]]
-    if other := [name for name in other if not (packed["accept"] and name in _ACCEPTED)]:
-        listed = ", ".join(f"{name} {here[name]}, the sweep {wanted.get(name)}" for name in other)
+    wanted, versions = packed["versions"], required_versions()
+    mismatches = [name for name in versions if wanted.get(name) != versions[name]]
+    if mismatches := [name for name in mismatches if not (packed["accept"] and name in _ACCEPTED)]:
+        listed = ", ".join(
+            f"{name} {versions[name]}, the sweep {wanted.get(name)}" for name in mismatches
+        )
         remedies = [
-            _REMEDIES.get(name, "install the versions of the sweep there") for name in other
+            _REMEDIES.get(name, "install the versions of the sweep there") for name in mismatches
         ]
         raise InputError(f"has {listed}; {'; '.join(dict.fromkeys(remedies))}")
     _import_sources(packed["sources"], folder)
@@ -155,8 +157,12 @@ def _differing(packed: dict[str, Any], here: dict[str, Any]) -> list[str]:
         flat = {**described, **{f"code of {k}": v for k, v in described["code"].items()}}
         skip = {"code", "stop", *(f"code of {name}" for name in packed["by value"])}
         texts = {name: json.dumps(value) for name, value in flat.items() if name not in skip}
-        whole = "algorithms" in packed["by value"] or "sample" in packed["by value"]
-        return {n: t for n, t in texts.items() if not (whole and n.startswith("code of algorithm"))}
+        skip_algorithms = "algorithms" in packed["by value"] or "sample" in packed["by value"]
+        return {
+            n: t
+            for n, t in texts.items()
+            if not (skip_algorithms and n.startswith("code of algorithm"))
+        }
 
     wanted, present = compared(packed["identity"]), compared(here)
     return [name for name in wanted if wanted[name] != present.get(name)]
@@ -308,7 +314,7 @@ def sources(root: Any) -> dict[str, tuple[str, str]]:
     names = {str(function.__module__) for function in functions(root)}
     modules = [module for name in sorted(names) if (module := _user_module(name))]
     roots = {_root_of(module) for module in modules}
-    beside = [
+    neighbors = [
         module
         for name in sorted(sys.modules)
         if (module := _user_module(name)) and _root_of(module) in roots
@@ -318,7 +324,7 @@ def sources(root: Any) -> dict[str, tuple[str, str]]:
             str(_path_of(module).relative_to(_root_of(module))),
             _text(_path_of(module)),
         )
-        for module in beside
+        for module in neighbors
     }
 
 

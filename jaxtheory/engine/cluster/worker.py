@@ -24,7 +24,7 @@ _lock = threading.Lock()
 def compute_chunk(packed: bytes, bucket: int, first: int, last: int) -> Computed:
     """Compute a chunk of a parcel; return its part if there is no store."""
     worker = distributed.get_worker()
-    opened = _kept(packed, Path(worker.local_directory))
+    opened = _open_parcel(packed, Path(worker.local_directory))
     free = _devices(worker.address, worker.state.nthreads)
     device = free.get()
     try:
@@ -34,7 +34,7 @@ def compute_chunk(packed: bytes, bucket: int, first: int, last: int) -> Computed
         free.put(device)
 
 
-def _kept(packed: bytes, folder: Path) -> pickling.Opened:
+def _open_parcel(packed: bytes, folder: Path) -> pickling.Opened:
     """An opened parcel, which one of several threads opens.
 
     Its modules are written to the worker's folder, which Dask removes with the worker, or with the

@@ -11,13 +11,20 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from jaxtheory.engine.compute.program import Compiled, PerRow, PerRun, Program, Trained, run_keys
-from jaxtheory.engine.records import Lanes
+from jaxtheory.engine.compute.compiled import Compiled
+from jaxtheory.engine.compute.program import (
+    Names,
+    PerRow,
+    PerRun,
+    Program,
+    Trained,
+    Turns,
+    run_keys,
+)
+from jaxtheory.engine.records import TURNS, Lanes
 from jaxtheory.engine.request.request import Request
 from jaxtheory.engine.request.settings import flag, numerics, settings, under
 from jaxtheory.system.backend import backend, cores, workers
-
-_Names = frozenset[str] | None  # names of metrics; None: all
 
 
 class Functions(NamedTuple):
@@ -27,13 +34,13 @@ class Functions(NamedTuple):
     begin: Compiled
     train: Compiled
     baselines: Compiled
-    evaluations: list[Compiled]
+    analyses: Compiled
     predict: Compiled | None
 
 
 @contextlib.contextmanager
 def precompile(
-    request: Request, program: Program, inputs: Lanes, names: set[_Names], curves: bool
+    request: Request, program: Program, inputs: Lanes, names: tuple[Names, ...], curves: bool
 ) -> Iterator[None]:
     """Let threads compile the functions of a chunk that are not being compiled already.
 
@@ -42,16 +49,12 @@ def precompile(
     records = request.schedule.records
     # one worker of an accelerator leaves the cores of the host free
     count = workers() if backend() == "cpu" else max(workers(), cores())
-    evaluations = [
-        program.evaluate("analyses"),
-        *(program.evaluate("metrics", metrics) for metrics in names),
-    ]
     functions = Functions(
-        program.draw(inputs.apart),
+        program.draw(inputs.has_distinct_problems),
         program.begin(),
-        program.train(records),
+        program.train(records, names),
         program.baselines(),
-        evaluations,
+        program.evaluate("analyses"),
         program.predict(tuple(records.tolist())) if curves else None,
     )
     if count == 1 or all(function.begun for function in jax.tree.leaves(functions)):
@@ -87,15 +90,15 @@ def _everything(
     drawn = like(key, (count,)), flat, used
     submit(functions.draw.precompile, *drawn)
     problem = functions.draw.shapes(*drawn)
-    if not inputs.apart:
+    if not inputs.has_distinct_problems:
         problem = jax.tree.map(lambda x: like(x, (*shape, *x.shape[1:])), problem)
     row = PerRow(key, inputs.shared, problem)
     run = PerRun(inputs.own, inputs.values, inputs.limit)
     state = functions.begin.shapes(row, run, used)
     trained = Trained(state, np.zeros(inputs.limit.shape, np.int32))
-    for evaluation in functions.evaluations:
-        submit(evaluation.precompile, row, run, state, used)
-    submit(functions.train.precompile, row, run, trained, used, used, used)
+    zeros = np.zeros(TURNS, np.int32)
+    submit(functions.train.precompile, row, run, trained, used, Turns(zeros, zeros, zeros, used))
+    submit(functions.analyses.precompile, row, run, state, used)
     for function in (functions.predict, functions.baselines, functions.begin):
         if function is not None:
             submit(function.precompile, row, run, used)

@@ -1,16 +1,15 @@
-"""The compiled functions of a bucket: problem, init, blocks of training steps, metrics, analyses,
+"""The compiled functions of a bucket: problem, init, training with its records, analyses,
 baselines and predictions.
 
 Arrays have the leading axes [slot, row, run, value], which `layout` explains. Slots run one after
 the other in a loop whose length is not compiled in, so that one program serves any number of rows.
 `PerRow` holds the data that the runs of a row share, and `PerRun` the data of each run.
 
-Each compiled function is cached under the functions of the theory that it calls and a hash of their
-code, and no others, so that theories that differ in a metric share training.
+Each is cached under the functions of the theory that it calls and a hash of their code, and no
+others, so that theories that differ in an analysis share training.
 """
 
 import functools
-import threading
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -22,17 +21,15 @@ from jaxtheory.core import traces
 from jaxtheory.core.config import Config, with_leaves
 from jaxtheory.core.extended import Extended
 from jaxtheory.core.theory import Algorithm, Theory
+from jaxtheory.engine.compute.compiled import Compiled, compiled
 from jaxtheory.engine.records import NEVER, Layout
 from jaxtheory.engine.request.fixed_problem import Given
-from jaxtheory.engine.request.jaxprs import alone, cse, factorizes
+from jaxtheory.engine.request.jaxprs import cse, factorizes, keeps
 from jaxtheory.engine.request.request import Request
-from jaxtheory.engine.request.settings import compiler_options
 from jaxtheory.ops import draws
 from jaxtheory.system.backend import backend
 
-# compiled functions that are cached: each holds about 100 memory maps, and Linux allows a process
-# 65530, beyond which jaxlib crashes
-_LIVE = 48
+Names = frozenset[str] | None  # names of metrics; None: all
 
 
 class PerRow(NamedTuple):
@@ -56,6 +53,18 @@ class PerRun(NamedTuple):
     fields: Any
     values: Any
     limit: Any
+
+
+class Turns(NamedTuple):
+    """The work of one call of the training program: arrays [turn], and the number of turns.
+
+    start, end: the steps start..end-1 are made. names: index of the set of metrics evaluated then.
+    """
+
+    start: Any
+    end: Any
+    names: Any
+    count: Any
 
 
 class Trained(NamedTuple):
@@ -124,74 +133,6 @@ def _finite(tree: Any) -> jax.Array:
     )
 
 
-class Compiled:
-    """A jitted function that one thread compiles while others wait for it.
-
-    LLVM's level 2 takes half of the compilation time of level 3, and the code runs as fast
-    (docs/decisions/0015). A function that factorizes matrices runs alone, see
-    `jaxprs.factorizes`.
-
-    It is traced and called under the code of the theory that came first, see `core.traces`; other
-    theories that share it have the same code where it calls them.
-    """
-
-    def __init__(self, function: Callable, code: str):
-        self.function: Any = jax.jit(function, compiler_options=compiler_options(level=2))
-        self.code = traces.present() or code
-        self.lock = threading.Lock()
-        self.begun = False
-        self.ready = False
-        self.alone = False
-
-    def precompile(self, *shapes: Any) -> None:
-        """Compile for arguments of these shapes, unless compilation has begun already."""
-        with self.lock, traces.under(self.code):
-            if not self.begun:
-                self.begun = True
-                self.function.lower(*shapes).compile()
-
-    def shapes(self, *args: Any) -> Any:
-        """Return the shapes of the result for arguments of these shapes."""
-        with traces.under(self.code):
-            return self.function.eval_shape(*args)
-
-    def __call__(self, *args: Any) -> Any:
-        if self.ready:
-            return self.run(*args)
-        with self.lock, traces.under(self.code):
-            self.begun = True
-            if jax.default_backend() == "cpu":
-                self.alone = factorizes(self.function.trace(*args).jaxpr.jaxpr)
-            out = jax.block_until_ready(self.run(*args))
-            self.ready = True
-        return out
-
-    def run(self, *args: Any) -> Any:
-        """Call the function; if it factorizes, wait until no other such function is running."""
-        with traces.under(self.code):
-            if not self.alone:
-                return self.function(*args)
-            with alone:
-                return jax.block_until_ready(self.function(*args))
-
-
-_compiled: dict[Any, Compiled] = {}  # in the order of their last use
-_lock = threading.Lock()
-
-
-def compiled(key: Any, function: Callable, code: str = "") -> Compiled:
-    """Return the compiled function cached under a key and a hash of the code that it calls.
-
-    It is made from `function` at first use.
-    """
-    with _lock:
-        entry = _compiled.pop((key, code), None) or Compiled(function, code)
-        _compiled[key, code] = entry
-        if len(_compiled) > _LIVE:
-            _compiled.pop(next(iter(_compiled))).function.clear_cache()
-    return entry
-
-
 class Program(NamedTuple):
     """The compiled functions of an algorithm of a theory.
 
@@ -225,7 +166,7 @@ class Program(NamedTuple):
         """Function (keys, shared fields, count) -> the first `count` problems.
 
         They are drawn one after the other. Their leading axes are [slot, row] if each row has a
-        problem of its own (`Lanes.apart`), else [problem].
+        problem of its own (`Lanes.has_distinct_problems`), else [problem].
         """
         return self.cached(self._draw, (self.theory.problem,), apart)
 
@@ -233,15 +174,17 @@ class Program(NamedTuple):
         """Function (row, run, used) -> the state of every run before training."""
         return self.cached(self._begin, (self.algorithm.init,))
 
-    def train(self, records: np.ndarray) -> Compiled:
-        """Function (row, run, trained, used, start, end) -> trained after steps start..end-1.
+    def train(self, records: np.ndarray, names: tuple[Names, ...]) -> Compiled:
+        """Function (row, run, trained, used, turns) -> trained, and the metrics recorded.
 
-        records: the recorded steps, for which `block_length` chooses the length of an inner loop.
+        A turn makes the steps start..end-1 of each run, and then evaluates the metrics of its set
+        of names, as arrays [slot, turn, row, run, value]. records: the recorded steps, for which
+        `block_length` chooses the length of an inner loop. names: the sets of metrics.
         """
-        slots = (self.algorithm.step, self.sample)
-        return self.cached(self._train_block, slots, block_length(records))
+        slots = (self.algorithm.step, self.sample, self.theory.metrics, self.algorithm.params)
+        return self.cached(self._train, slots, block_length(records), names)
 
-    def evaluate(self, slot: str, names: frozenset[str] | None = None) -> Compiled:
+    def evaluate(self, slot: str, names: Names = None) -> Compiled:
         """Function (row, run, state, used) -> metrics or analyses of every run and value.
 
         slot: "metrics" or "analyses". names: the entries to compute, None for all.
@@ -276,10 +219,10 @@ class Program(NamedTuple):
         """
         slots, rows = self.layout.slots, self.layout.rows
         laid = jax.tree.map(lambda x: x.reshape(slots, rows, *x.shape[1:]), xs)
-        each = _batched(function, rows)
-        if backend() == "cpu" or factorizes(jax.make_jaxpr(each)(*_first(laid)).jaxpr):
+        map_rows = _batched(function, rows)
+        if backend() == "cpu" or factorizes(jax.make_jaxpr(map_rows)(*_first(laid)).jaxpr):
             return _in_slots(function, slots * rows, used, *xs)
-        out = _in_slots(each, slots, -(-used // rows), *laid)
+        out = _in_slots(map_rows, slots, -(-used // rows), *laid)
         return jax.tree.map(lambda x: x.reshape(slots * rows, *x.shape[2:]), out)
 
     def _begin(self, row: PerRow, run: PerRun, used: Any) -> Any:
@@ -298,39 +241,112 @@ class Program(NamedTuple):
             lambda x: x.reshape(self.layout.slots, self.layout.rows, *x.shape[1:]), out
         )
 
-    def _train_block(
+    def _train(
         self,
-        length: int,
+        length: int | None,
+        names: tuple[Names, ...],
         row: PerRow,
         run: PerRun,
         trained: Trained,
         used: Any,
-        start: Any,
-        end: Any,
+        turns: Turns,
+    ) -> tuple[Trained, dict[str, jax.Array]]:
+        def slot(row: PerRow, run: PerRun, trained: Trained) -> Any:
+            def turn(k: Any, carry: Any) -> Any:
+                trained, metrics = carry
+                trained = self._steps(length, row, run, trained, turns.start[k], turns.end[k])
+                puts = [functools.partial(put, k, trained.state, one) for one in seers]
+                return trained, jax.lax.switch(turns.names[k], puts, metrics)
+
+            def put(k: Any, state: Any, one: Callable, seen: dict) -> dict:
+                new = one(row, run, state)
+                at = lambda o, v: jax.lax.dynamic_update_index_in_dim(o, v, k, 0)
+                return seen | {name: at(seen[name], new[name]) for name in new}
+
+            shapes: dict = {}
+            for one in seers:
+                shapes |= jax.eval_shape(one, row, run, trained.state)
+            new = lambda s: jnp.zeros((*turns.end.shape, *s.shape), s.dtype)
+            return jax.lax.fori_loop(0, turns.count, turn, (trained, jax.tree.map(new, shapes)))
+
+        # jitted, so that each is traced once
+        seers = [
+            jax.jit(functools.partial(self._measure, "metrics", subset), inline=True)
+            for subset in names
+        ]
+        out: tuple[Trained, dict[str, jax.Array]] = _in_slots(
+            slot, self.layout.slots, used, row, run, trained
+        )
+        return out
+
+    def _steps(
+        self, length: int | None, row: PerRow, run: PerRun, trained: Trained, start: Any, end: Any
     ) -> Trained:
-        def slot(row: PerRow, run: PerRun, trained: Trained) -> Trained:
-            def step(t: Any, trained: Trained) -> Trained:
-                out: Trained = _batched(functools.partial(self._step, t), self.layout.rows)(
-                    row, run, trained
-                )
-                return out
+        """Make the steps start..end-1 of the runs of a slot."""
 
-            if length == 1:
-                return jax.lax.fori_loop(start, end, step, trained)
-            run = run._replace(limit=jnp.minimum(run.limit, end))  # no run steps beyond the end
+        def step(guard: bool, run: PerRun, t: Any, trained: Trained) -> Trained:
+            one = functools.partial(self._step, guard, t)
+            out: Trained = _batched(one, self.layout.rows)(row, run, trained)
+            return out
 
-            def block(k: Any, trained: Trained) -> Trained:
-                first = start + k * length
-                return jax.lax.fori_loop(0, length, lambda i, old: step(first + i, old), trained)
+        if length is None:
+            return jax.lax.fori_loop(start, end, functools.partial(step, True, run), trained)
+        run = run._replace(limit=jnp.minimum(run.limit, end))  # no run steps beyond the end
+        if self._stays_infinite(row, run, trained.state):
+            return self._blocks(length, functools.partial(step, False), run, trained, start, end)
 
-            return jax.lax.fori_loop(0, -((start - end) // length), block, trained)
+        def block(k: Any, trained: Trained) -> Trained:
+            first = start + k * length
+            return jax.lax.fori_loop(
+                0, length, lambda i, old: step(True, run, first + i, old), trained
+            )
 
-        return _in_slots(slot, self.layout.slots, used, row, run, trained)
+        return jax.lax.fori_loop(0, -((start - end) // length), block, trained)
 
-    def _step(self, t: Any, row: PerRow, run: PerRun, trained: Trained) -> Trained:
+    def _blocks(
+        self, length: int, step: Callable, run: PerRun, trained: Trained, start: Any, end: Any
+    ) -> Trained:
+        """Make steps in blocks, and look only after each whether the states are finite.
+
+        Where one is not, the block is repeated from its start, and that run makes half as many
+        steps, until its last finite step is found by bisection. The others make theirs again, with
+        the same bits.
+        """
+        no_failure = jnp.full_like(run.limit, length + 1)
+
+        def attempt(carry: Any) -> Any:
+            first, old, low, high = carry  # finite after `low` steps of the block, not after `high`
+            tried = jnp.where(high > length, length, (low + high) // 2)
+            now = run._replace(limit=jnp.minimum(run.limit, first + tried))
+            new = jax.lax.fori_loop(0, length, lambda i, old: step(now, first + i, old), old)
+            good = jax.vmap(jax.vmap(_finite))(new.state) | (old.diverged_at != NEVER)
+            low, high = jnp.where(good, tried, low), jnp.where(good, high, tried)
+            done = jnp.all(good & (high - low <= 1))
+            at = jnp.where(high <= length, first + high, old.diverged_at)
+            choose = functools.partial(jnp.where, done)
+            old = jax.tree.map(choose, Trained(new.state, at), old)
+            return choose(first + length, first), old, choose(0, low), choose(no_failure, high)
+
+        begun = (start, trained, jnp.zeros_like(no_failure), no_failure)
+        out: Trained = jax.lax.while_loop(lambda carry: carry[0] < end, attempt, begun)[1]
+        return out
+
+    def _stays_infinite(self, row: PerRow, run: PerRun, state: Any) -> bool:
+        """True if a state that is not finite is not finite after any further step."""
+        row, run, state = _first(row), _first(_first(run)), _first(_first(state))
+        config = self.config(row.fields, run.fields, _first(run.values))
+
+        def step(state: Any) -> Any:
+            batch = self.sample(row.key, row.problem, config)
+            return self.algorithm.step(row.key, jnp.int32(0), state, batch, row.problem, config)
+
+        return keeps(step, state)
+
+    def _step(self, guard: bool, t: Any, row: PerRow, run: PerRun, trained: Trained) -> Trained:
         """Make one step of all runs of a row on one batch.
 
-        A run beyond its limit, or one that diverged, keeps its state.
+        A run beyond its limit, or one that diverged, keeps its state. guard: whether one that
+        would not be finite after this step keeps it, too.
         """
         key = jax.random.fold_in(jax.random.fold_in(row.key, draws.STEPS), t)
         # problem and sample do not read the fields that differ between the runs of a row
@@ -352,7 +368,7 @@ class Program(NamedTuple):
                 )
             )
             active = (t < run.limit) & (old.diverged_at == NEVER)
-            good = _finite(new)
+            good = _finite(new) if guard else jnp.ones((), bool)
             state = jax.tree.map(
                 lambda n, o: jnp.where(active & good, n.astype(o.dtype), o), new, old.state
             )
@@ -362,14 +378,14 @@ class Program(NamedTuple):
         return out
 
     def _evaluate(
-        self,
-        slot: str,
-        names: frozenset[str] | None,
-        row: PerRow,
-        run: PerRun,
-        state: Any,
-        used: Any,
+        self, slot: str, names: Names, row: PerRow, run: PerRun, state: Any, used: Any
     ) -> Any:
+        return _in_slots(
+            functools.partial(self._measure, slot, names), self.layout.slots, used, row, run, state
+        )
+
+    def _measure(self, slot: str, names: Names, row: PerRow, run: PerRun, state: Any) -> Any:
+        """Metrics or analyses of the runs of a slot."""
         function = getattr(self.theory, slot)
         keyed = isinstance(function, Extended)
 
@@ -395,9 +411,7 @@ class Program(NamedTuple):
 
             return _batched(one, self.layout.runs, self.layout.width)(run, state)
 
-        return _in_slots(
-            _batched(of_row, self.layout.rows), self.layout.slots, used, row, run, state
-        )
+        return _batched(of_row, self.layout.rows)(row, run, state)
 
     def _baselines(self, row: PerRow, run: PerRun, used: Any) -> Any:
         def of_row(row: PerRow, run: PerRun) -> Any:
@@ -442,15 +456,15 @@ def _first(tree: Any) -> Any:
     return jax.tree.map(lambda x: x[0], tree)
 
 
-def block_length(records: np.ndarray) -> int:
+def block_length(records: np.ndarray) -> int | None:
     """Return how many steps between records are made in a loop whose length is compiled in.
 
     After each turn of a loop of unknown length a GPU waits for the host, about as long as a step
     takes. So an outer loop makes blocks of 16, 4 or 1 steps, of which those beyond a record change
-    nothing. On CPU, which does not wait, it is always 1.
+    nothing. None on CPU, which does not wait: the steps are not made in blocks.
     """
     if backend() == "cpu":
-        return 1
+        return None
     steps = np.diff(records, prepend=0)
     return min((1, 4, 16), key=lambda n: int(np.sum(-(-steps // n) * (n + 1))))
 
@@ -470,5 +484,5 @@ def run_keys(request: Request, seeds: Any) -> Any:
 @jax.jit
 def _folded(key: jax.Array, seeds: Any) -> Any:
     """fold_in(key, seed) for each seed."""
-    each = jax.vmap(lambda seed: jax.random.fold_in(key, seed))
-    return jax.tree.map(lambda x: each(x.ravel()).reshape(x.shape), seeds)
+    fold = jax.vmap(lambda seed: jax.random.fold_in(key, seed))
+    return jax.tree.map(lambda x: fold(x.ravel()).reshape(x.shape), seeds)

@@ -1,8 +1,8 @@
-"""Train one chunk: blocks of steps between records, metrics at records, baselines, predictions and
+"""Train one chunk: steps and metrics from record to record, baselines, predictions and
 analyses.
 """
 
-import functools
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -14,14 +14,24 @@ from jaxtheory.core.arrays import is_key
 from jaxtheory.core.contract import same_structure
 from jaxtheory.core.errors import InputError, require_present, tried
 from jaxtheory.core.theory import Algorithm
+from jaxtheory.engine.compute.compiled import Compiled
 from jaxtheory.engine.compute.precompile import precompile
-from jaxtheory.engine.compute.program import Compiled, PerRow, PerRun, Program, Trained, run_keys
-from jaxtheory.engine.records import NEVER, Chunk, Lanes, Outcome, Resumed, Run
+from jaxtheory.engine.compute.program import (
+    Names,
+    PerRow,
+    PerRun,
+    Program,
+    Trained,
+    Turns,
+    run_keys,
+)
+from jaxtheory.engine.records import NEVER, TURNS, Chunk, Lanes, Outcome, Resumed, Run
 from jaxtheory.engine.request.request import Request, Schedule
 from jaxtheory.engine.request.values import stops
 
 # told each record: the step, and the metrics evaluated there as arrays [slot, row, run, value, ...]
 TellRecord = Callable[[int, dict[str, np.ndarray]], None]
+_LOOK = 0.1  # seconds
 
 
 class _Recorded:
@@ -67,9 +77,13 @@ def train_chunk(
     program = Program(
         request.theory, request.theory.algorithms[bucket.algorithm], bucket.template, bucket.layout
     )
-    names = {request.schedule.metrics_at(t) for t in request.schedule.records.tolist()}
-    with precompile(request, program, inputs, names, curves):
+    with precompile(request, program, inputs, _sets(request.schedule), curves):
         return _trained_lanes(request, chunk, program, inputs, tell, curves, resumed)
+
+
+def _sets(schedule: Schedule) -> tuple[Names, ...]:
+    """The distinct sets of metrics that are recorded together."""
+    return tuple(dict.fromkeys(map(schedule.metrics_at, schedule.records.tolist())))
 
 
 def draw_problem(request: Request, chunk: Chunk, inputs: Lanes) -> Any:
@@ -91,7 +105,7 @@ def _trained_lanes(
     resumed: Resumed | None,
 ) -> Outcome:
     """Train the runs of a chunk while its functions are compiled by other threads."""
-    used, records = np.int32(inputs.used), request.schedule.records
+    used, records, sets = np.int32(inputs.used), request.schedule.records, _sets(request.schedule)
     row = jax.device_put(PerRow(*_draw(request, program, inputs)))
     run = jax.device_put(PerRun(inputs.own, inputs.values, inputs.limit))
     state = program.begin()(row, run, used)
@@ -116,31 +130,38 @@ def _trained_lanes(
 
     recorded = _Recorded(request.schedule)
     done = (limit <= t) | (np.asarray(trained.diverged_at) != NEVER)
-    block, evaluate = program.train(records), functools.cache(program.evaluate)
-    for k, end in enumerate(records.tolist()):
-        if end < t:
-            continue
-        if end > t and not np.all(done):
-            trained = _steps(block, row, run._replace(limit=limit), trained, used, t, end)
-            done = (limit <= end) | (np.asarray(trained.diverged_at) != NEVER)
-        t = end
+    train, pace = program.train(records, sets), _Pace(request.stop is not None)
+    k = int(np.searchsorted(records, t))
+    while k < len(records):
+        ends = records[k : k + pace.turns]
+        names = [sets.index(request.schedule.metrics_at(end)) for end in ends.tolist()]
+        steps = np.minimum([t, *ends], t if np.all(done) else limit.max())
+        with pace:
+            lanes = row, run._replace(limit=limit), trained, used
+            trained, metrics = _turn(train, lanes, steps, names)
         diverged = np.asarray(trained.diverged_at)
-        late = (limit < t) | ((diverged != NEVER) & (diverged <= t))
-        metrics = evaluate("metrics", request.schedule.metrics_at(t))(row, run, trained.state, used)
-        values = {
-            n: _blank(_with_baselines(v, fixed.get(n)), late)
-            for n, v in jax.device_get(metrics).items()
-        }
-        recorded.put(k, values)
-        if (stop := request.stop) is not None:
-            for lane in zip(*np.nonzero(~done & ~late), strict=True):
-                if tried("stop(metrics)", stops, stop, {n: v[lane][0] for n, v in values.items()}):
-                    limit[lane], done[lane], stopped[lane] = t, True, t
-        tell(t, values)
+        done = (limit <= ends[-1]) | (diverged != NEVER)
+        for turn, t in enumerate(ends.tolist()):
+            late = (limit < t) | ((diverged != NEVER) & (diverged <= t))
+            wanted = sets[names[turn]]
+            values = {
+                n: _blank(_with_baselines(v[:, turn], fixed.get(n)), late)
+                for n, v in metrics.items()
+                if wanted is None or n in wanted
+            }
+            recorded.put(k + turn, values)
+            if (stop := request.stop) is not None:
+                for lane in zip(*np.nonzero(~done & ~late), strict=True):
+                    one = {n: v[lane][0] for n, v in values.items()}
+                    if tried("stop(metrics)", stops, stop, one):
+                        limit[lane], done[lane], stopped[lane] = t, True, t
+            tell(t, values)
+        k += len(ends)
     if t < limit.max():  # steps after the last record
-        trained = _steps(block, row, run._replace(limit=limit), trained, used, t, int(limit.max()))
+        steps = np.array([t, limit.max()])
+        trained, _ = _turn(train, (row, run._replace(limit=limit), trained, used), steps, [0])
     diverged = np.asarray(trained.diverged_at)
-    analyses = jax.device_get(evaluate("analyses")(row, run, trained.state, used))
+    analyses = jax.device_get(program.evaluate("analyses")(row, run, trained.state, used))
     analyses = {
         n: _blank(_with_baselines(v, fixed.get(n)), diverged != NEVER) for n, v in analyses.items()
     }
@@ -187,23 +208,39 @@ def _like(tree: Any, like: Any) -> Any:
     return jax.tree.map(lambda a, b: jnp.asarray(a, b.dtype), tree, like)
 
 
-def _steps(
-    block: Compiled,
-    row: PerRow,
-    run: PerRun,
-    trained: Trained,
-    used: np.int32,
-    start: int,
-    end: int,
-) -> Trained:
-    """Make the steps start..end-1 of every run.
-
-    A first call makes no step, so that the time of compilation does not count as time of a block.
+class _Pace:
+    """How many records are made before the host looks: as many as take about `_LOOK` seconds, one
+    if it must look at each.
     """
-    if not block.ready:
-        block(row, run, trained, used, np.int32(start), np.int32(start))
-    out: Trained = block(row, run, trained, used, np.int32(start), np.int32(end))
-    return out
+
+    def __init__(self, each: bool):
+        self.most, self.turns, self.begun = 1 if each else TURNS, 1, 0.0
+
+    def __enter__(self) -> None:
+        self.begun = time.perf_counter()
+
+    def __exit__(self, *_error: object) -> None:
+        quick = time.perf_counter() - self.begun < _LOOK
+        self.turns = min(2 * self.turns, self.most) if quick else 1
+
+
+def _turn(
+    train: Compiled,
+    lanes: tuple[PerRow, PerRun, Trained, np.int32],
+    steps: np.ndarray,
+    names: list[int],
+) -> tuple[Trained, dict[str, np.ndarray]]:
+    """Train every run from the first of `steps` to each other one, with the metrics
+    [slot, turn, ...] there.
+
+    A first call makes no step, so that the time of compilation does not count as time of a record.
+    """
+    fill = lambda x: np.append(x, np.zeros(TURNS - len(x))).astype(np.int32)
+    turns = Turns(fill(steps[:-1]), fill(steps[1:]), fill(names), np.int32(len(names)))
+    if not train.ready:
+        train(*lanes, turns._replace(count=np.int32(0)))
+    trained, metrics = train(*lanes, turns)
+    return trained, jax.device_get(metrics)
 
 
 def _draw(
@@ -216,9 +253,11 @@ def _draw(
     count, (seeds, shared) = inputs.problem.size, inputs.distinct
     fill = lambda x: np.concatenate([x, np.repeat(x[-1:], count - len(seeds), axis=0)])
     keys, row_keys = run_keys(request, (fill(seeds), inputs.seed))
-    used = inputs.problem[: inputs.used].size if inputs.apart else len(seeds)
-    drawn = program.draw(inputs.apart)(keys, jax.tree.map(fill, shared), np.int32(used))
-    if not inputs.apart:
+    used = inputs.problem[: inputs.used].size if inputs.has_distinct_problems else len(seeds)
+    drawn = program.draw(inputs.has_distinct_problems)(
+        keys, jax.tree.map(fill, shared), np.int32(used)
+    )
+    if not inputs.has_distinct_problems:
         drawn = jax.tree.map(lambda x: x[inputs.problem], drawn)
     return row_keys, inputs.shared, drawn
 
@@ -251,12 +290,12 @@ def _start_from(start: Any, state: Any, places: np.ndarray, n_seeds: int, name: 
     [slot, row] are indices on that axis.
     """
     if isinstance(start, Run):
-        whole = same_structure(start.state, state) and [
+        fits = same_structure(start.state, state) and [
             x.ndim for x in jax.tree.leaves(start.state)
         ] == [x.ndim - 3 for x in jax.tree.leaves(state)]
         values = jax.tree.map(
             lambda x: jnp.broadcast_to(x, (n_seeds, *np.shape(x))),
-            start.state if whole else start.params,
+            start.state if fits else start.params,
         )
     else:
         values = start

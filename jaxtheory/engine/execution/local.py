@@ -44,21 +44,21 @@ def run_chunks(
 
     Raises InputError if that is not each chunk once, with what the task returned for it.
     """
-    left = {chunk.name for chunk in chunks}
+    pending_names = {chunk.name for chunk in chunks}
     pairs = execute(task, chunks, tell) if chunks else ()
-    each = iter(pairs) if isinstance(pairs, Iterable) else iter([pairs])
-    for pair in each:
+    iterator = iter(pairs) if isinstance(pairs, Iterable) else iter([pairs])
+    for pair in iterator:
         chunk, computed = pair if isinstance(pair, tuple) and len(pair) == 2 else (None, pair)
-        known = isinstance(chunk, Chunk) and chunk.name in left
+        known = isinstance(chunk, Chunk) and chunk.name in pending_names
         if not known or not isinstance(computed, Part | bool):
             raise InputError(
                 f"the executor yields {brief(pair)}; it must yield (chunk, task(chunk)) for each "
                 "chunk, once"
             )
-        left.remove(chunk.name)
+        pending_names.remove(chunk.name)
         yield chunk, computed
-    if left:
-        raise InputError(f"the executor left out {len(left)} of {len(chunks)} chunks")
+    if pending_names:
+        raise InputError(f"the executor left out {len(pending_names)} of {len(chunks)} chunks")
 
 
 class GivenUpError(Exception):
@@ -106,7 +106,7 @@ def places(count: int) -> "queue.SimpleQueue[Any]":
     return free
 
 
-def here(
+def run_locally(
     run: Callable[[Chunk, Tell], Computed], chunks: Iterable[Chunk], tell: Tell = silent
 ) -> Iterator[tuple[Chunk, Computed]]:
     """Compute chunks on this machine and yield (chunk, part) as they are finished.

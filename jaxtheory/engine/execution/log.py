@@ -24,6 +24,8 @@ from jaxtheory.engine.execution.progress import Progress
 from jaxtheory.engine.results.cells import cell
 from jaxtheory.system import disk
 
+__all__ = ["csv", "tensorboard"]
+
 _LISTED = 6  # values of an axis that are listed; of more, the first and the last are told
 _OPEN = 64  # files of events that are open at once
 _ODD = re.compile(r"[^\w.=,+-]+")  # characters that a folder's name does not have
@@ -134,8 +136,8 @@ def tensorboard(folder: str | Path) -> Callable[[Progress], None]:
             events = writer(_folder(progress.at))
             for name, mean in progress.metrics.items():
                 if not math.isnan(mean):
-                    of = {"wall_time": time.time(), "step": progress.step}
-                    events.write_event(Event(summary=scalar(name, mean), **of))
+                    stamp = {"wall_time": time.time(), "step": progress.step}
+                    events.write_event(Event(summary=scalar(name, mean), **stamp))
             events.flush()
 
     return log
@@ -183,9 +185,13 @@ def _row(cells: list) -> str:
 
 def _folder(at: Any) -> str:
     """The name of the folder of a chunk; a hash tells chunks apart whose values are not listed."""
-    each = [f"{name}={_values(values)}" for name, values in at.items()]
-    name = "_".join(_ODD.sub("_", text.replace(", ", ",")) for text in each)
+    assignments = [f"{name}={_values(values)}" for name, values in at.items()]
+    name = "_".join(_ODD.sub("_", text.replace(", ", ",")) for text in assignments)
     if len(name) > 150 or any(len(values) > _LISTED for values in at.values()):
         digest = hashlib.sha256(repr(sorted(at.items())).encode()).hexdigest()[:8]
         return f"{name[:150]}_{digest}"
     return name
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -78,9 +78,9 @@ def recorded(request: Request, inputs: Lanes, values: Mapping[str, np.ndarray]) 
     means = dict.fromkeys(scalar, np.nan)
     for name, array in values.items():
         if array.ndim == _LEADING:
-            each = np.asarray(array[lanes], float)
-            kept = each[~np.isnan(each)]
-            means[name] = float(kept.mean()) if kept.size else np.nan
+            entries = np.asarray(array[lanes], float)
+            numbers = entries[~np.isnan(entries)]
+            means[name] = float(numbers.mean()) if numbers.size else np.nan
         else:
             means.pop(name, None)
     at = _axis_values(request, points) | {"seed": request.seeds[np.unique(seeds)].tolist()}

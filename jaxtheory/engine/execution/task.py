@@ -90,14 +90,14 @@ class Task:
             return part
         if resumed is None:
             return None
-        return before.joined(run_chunk(self.request, chunk, tell, resumed, keep))
+        return before.prepend_records(run_chunk(self.request, chunk, tell, resumed, keep))
 
     @functools.cached_property
     def before(self) -> Before | None:
         """The rectangle that this one goes on from, if it is in the store."""
         if self.store is None or self.rectangle is None or not self.rectangle.content["before"]:
             return None
-        other = self.store.rectangle(self.rectangle.content["before"])
-        if other is None:
+        predecessor = self.store.rectangle(self.rectangle.content["before"])
+        if predecessor is None:
             return None
-        return Before(self.store, other, self.request, self.rectangle.content)
+        return Before(self.store, predecessor, self.request, self.rectangle.content)

@@ -56,7 +56,7 @@ class Work(NamedTuple):
         sums = [a + times * b for a, b in zip(self[:-1], other[:-1], strict=True)]
         return Work._make([*sums, max(self.largest, other.largest)])
 
-    def beside(self, lanes: int) -> "Work":
+    def amortize(self, lanes: int) -> "Work":
         """Return the work per lane when lanes run together and share the equations."""
         return self._replace(equations=self.equations / lanes)
 
@@ -95,18 +95,18 @@ def _of_equation(eqn: Any) -> Work:
     """Count the work of one equation."""
     name, shaped = eqn.primitive.name, lambda vs: [v.aval for v in vs if hasattr(v.aval, "shape")]
     read = max((math.prod(a.shape) for a in shaped(eqn.invars)), default=0)
-    made = sum(math.prod(a.shape) for a in shaped(eqn.outvars))
+    elements = sum(math.prod(a.shape) for a in shaped(eqn.outvars))
     sizes = [math.prod(a.shape) * getattr(a.dtype, "itemsize", 8) for a in shaped(eqn.outvars)]
     one = Work(equations=1, bytes=sum(sizes), largest=max(sizes, default=0))
     if name == "dot_general":
         (contract, _), _ = eqn.params["dimension_numbers"]
         depth = math.prod(eqn.invars[0].aval.shape[d] for d in contract)
-        return one._replace(flops=2 * depth * made)
+        return one._replace(flops=2 * depth * elements)
     if name in _SLOW:
-        return one._replace(slow=made)
+        return one._replace(slow=elements)
     if name in _MOVED:
         updates = eqn.invars[-1].aval.shape if name.startswith("scatter") else ()
-        return one._replace(moved=math.prod(updates) if updates else made)
+        return one._replace(moved=math.prod(updates) if updates else elements)
     if name.startswith("random_") or name == "threefry2x32":
         return one._replace(drawn=sum(sizes) / 4)
     if name in _ORDERED:
@@ -189,7 +189,7 @@ class Costs(NamedTuple):
     baselines: Work
     predict: Work
     problem: int
-    seen: int
+    metrics_size: int
     ended: int
     curves: int
 

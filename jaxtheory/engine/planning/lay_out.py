@@ -14,10 +14,11 @@ import jax
 import numpy as np
 
 from jaxtheory.core.errors import InputError
+from jaxtheory.core.faces import as_html, as_text
 from jaxtheory.engine.planning.cost import Costs, costs, step_work
 from jaxtheory.engine.planning.layout import CHUNK_SECONDS, COMPILE_SECONDS, group, share_values
 from jaxtheory.engine.planning.memory import refuse
-from jaxtheory.engine.records import Bucket, Chunk, Layout
+from jaxtheory.engine.records import TURNS, Bucket, Chunk, Layout
 from jaxtheory.engine.request.axes import Axis
 from jaxtheory.engine.request.request import Request
 from jaxtheory.engine.request.settings import numerics
@@ -81,6 +82,24 @@ class Plan(NamedTuple):
     buckets: tuple[Bucket, ...]
     axes: tuple[Axis, ...]
     seeds: np.ndarray
+
+    def _face(self) -> tuple[str, dict[str, str]]:
+        seconds = f"{'' if self.measured else 'about '}{self.seconds:.3g} s"
+        return f"Plan of {self.runs} runs", {
+            "axes": ", ".join(f"{axis.name} ({len(axis.labels)})" for axis in self.axes),
+            "seeds": str(len(self.seeds)),
+            "points": str(self.points),
+            "compilations": str(self.compilations),
+            "chunks": f"{len(self.chunks)}, {self.devices} at a time",
+            "memory": f"about {self.memory_bytes / 2**20:.0f} MiB",
+            "time": seconds,
+        }
+
+    def __repr__(self) -> str:
+        return as_text(self)
+
+    def _repr_html_(self) -> str:
+        return as_html(self)
 
     def rows(self) -> list[dict[str, Any]]:
         """Return one dictionary per bucket: its fields, sizes, runs, layout, bytes and seconds."""
@@ -186,7 +205,7 @@ def _lay_out(request: Request, bucket: Bucket) -> Bucket:
     rows = min(max(width // runs, 1), _power_of_two(math.ceil(bucket.rows / shares), up=True))
     row_bytes = problem_bytes + runs * state_bytes
     waiting = math.ceil(bucket.rows / rows / shares)
-    slot_seconds = work.beside(rows * min(width, runs)).seconds * steps * rows * runs
+    slot_seconds = work.amortize(rows * min(width, runs)).seconds * steps * rows * runs
     slots = min(
         64,
         _power_of_two(waiting, up=True),
@@ -196,7 +215,7 @@ def _lay_out(request: Request, bucket: Bucket) -> Bucket:
     width = _without_rest(runs, width)
     layout = Layout(slots, rows, runs, values, width, share_values(request, bucket))
     memory = slots * rows * row_bytes + rows * width * _TEMPORARY * work.largest
-    seconds = work.beside(rows * width).seconds * float(bucket.steps.sum()) * bucket.seeds
+    seconds = work.amortize(rows * width).seconds * float(bucket.steps.sum()) * bucket.seeds
     return bucket.laid(layout)._replace(
         seconds=seconds, memory=workers() * memory, problem=problem_bytes
     )
@@ -225,22 +244,23 @@ def _price(request: Request, bucket: Bucket, cost: Costs) -> Bucket:
     times = [
         (cost.draw, bucket.problems),
         (cost.begin, bucket.runs),
-        (cost.metrics.beside(lanes), evaluations * records),
-        (cost.analyses.beside(lanes), evaluations),
-        (cost.predict.beside(lanes), evaluations),
+        (cost.metrics.amortize(lanes), evaluations * records),
+        (cost.analyses.amortize(lanes), evaluations),
+        (cost.predict.amortize(lanes), evaluations),
         (
-            cost.baselines.beside(layout.rows),
+            cost.baselines.amortize(layout.rows),
             bucket.rows * layout.values * (1 if layout.common else layout.runs),
         ),
     ]
     scale = bucket.problem / cost.problem if cost.problem else 1.0
     seconds = bucket.seconds + scale * sum(work.seconds * count for work, count in times)
-    results = evaluations * (cost.seen * records + cost.ended + cost.curves)
+    results = evaluations * (cost.metrics_size * records + cost.ended + cost.curves)
     largest = max(work.largest for work in (cost.metrics, cost.analyses, cost.predict))
+    buffers = TURNS * layout.slots * layout.rows * layout.runs * layout.values * cost.metrics_size
     return bucket._replace(
         seconds=COMPILE_SECONDS / min(workers(), 2) + seconds / min(workers(), bucket.slots),
-        memory=bucket.memory + workers() * lanes * largest + 2 * results + _PROGRAMS,
-        kept=results,
+        memory=bucket.memory + workers() * (lanes * largest + buffers) + 2 * results + _PROGRAMS,
+        result_bytes=results,
     )
 
 

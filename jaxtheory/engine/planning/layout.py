@@ -98,14 +98,14 @@ def group(request: Request, apart: bool = False) -> list[Bucket]:
     sizes = [n for n, f in table.items() if f.kind == "size"]
     padded = _padded_fields(request)
     cap = {n: max(Size.wrap(v).cap for v in points.values(n)) for n in padded}
-    every = np.arange(points.total)
+    indices = np.arange(points.total)
     static = codes_of(
-        points, ["algorithm", *(n for n, f in table.items() if f.kind == "static")], every
+        points, ["algorithm", *(n for n, f in table.items() if f.kind == "static")], indices
     )
     shape = lambda length: (Size.wrap(length).cap, Size.wrap(length).value is not None)
     kind = in_order(
         static * points.total
-        + codes_of(points, [n for n in sizes if n not in padded], every, shape)
+        + codes_of(points, [n for n in sizes if n not in padded], indices, shape)
     )
     if (count := int(kind.max()) + 1) > _PROGRAMS:
         hours = count * COMPILE_SECONDS / 3600

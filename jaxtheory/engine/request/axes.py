@@ -96,11 +96,11 @@ class Points(NamedTuple):
 
     def point(self, i: int) -> PointValues:
         """Return point i."""
-        at = self.taken(i)
+        at = self.coordinates(i)
         name, length = at.pop("algorithm", self.algorithm), at.pop("steps", self.steps)
         return PointValues(self.config.replace(**at), name, length)
 
-    def taken(self, i: int) -> dict[str, Any]:
+    def coordinates(self, i: int) -> dict[str, Any]:
         """Return the values of point i along the axes."""
         places = np.unravel_index(i, self.shape) if self.axes else ()
         return {
@@ -211,8 +211,8 @@ def _repeated(values: Values) -> list:
     stored = values
     if len(kinds) > 1:
         stored = tuple(map(float if kinds == {int, float} else str, values))
-    for each in (values, stored):
-        if twice := [value for value, count in collections.Counter(each).items() if count > 1]:
+    for form in (values, stored):
+        if twice := [value for value, count in collections.Counter(form).items() if count > 1]:
             return twice[:1]
     return []
 
@@ -221,14 +221,16 @@ def _check_dimension(theory: Theory, name: str) -> None:
     """Raise InputError if labels cannot have this name, because a dataset has it already."""
     if fault := name_fault(name):
         raise InputError(f"zip: {fault}")
-    taken = {*_TAKEN, *(dim for dims in theory.dims.values() for dim in dims)}
+    used_names = {*_TAKEN, *(dim for dims in theory.dims.values() for dim in dims)}
     with contextlib.suppress(Exception):  # a theory that fails is refused with its own message
-        taken.update(each.partition("(")[0] for group in outputs(theory).values() for each in group)
+        used_names.update(
+            signature.partition("(")[0] for group in outputs(theory).values() for signature in group
+        )
     numbered = name.rpartition("_")
     if (
-        name in taken
+        name in used_names
         or name.startswith((WEIGHTS, "predicted_"))
-        or (numbered[0] in taken and numbered[2].isdecimal())
+        or (numbered[0] in used_names and numbered[2].isdecimal())
     ):
         raise InputError(
             f"zip: {name!r} is the name of a variable or a dimension of the dataset; choose "
@@ -256,6 +258,22 @@ def check_points(points: Points) -> None:
     for members in np.split(order, np.flatnonzero(np.diff(group[order])) + 1):
         _check_point(points, int(members[0]))
         _check_members(points, members, numbers)
+
+
+def check_precision(points: Points, dtype: str) -> None:
+    """Raise InputError for a field whose value is zero or infinite in a float type alone."""
+    limits = np.finfo(dtype)
+    for name, field in fields(type(points.config)).items():
+        if field.kind not in ("traced", "evaluation") or field.integer:
+            continue
+        values = np.abs(np.asarray(points.values(name), float))
+        lost = values[(values != 0) & ((values < limits.tiny) | (values > limits.max))]
+        if len(lost):
+            raise InputError(
+                f"{name} ({field.symbol}): {lost[0]:g} is {'0' if lost[0] < 1 else 'infinite'} in "
+                f"{dtype}, whose numbers go from {limits.tiny:.2g} to {limits.max:.2g}; pass "
+                "dtype='float64'"
+            )
 
 
 def _check_members(points: Points, members: np.ndarray, numbers: list[str]) -> None:
@@ -289,7 +307,7 @@ def _check_point(points: Points, i: int) -> None:
     try:
         validate(points.point(i).config)
     except InputError as error:
-        at, gap = points.taken(i), "\n" if "\n" in str(error) else " "
+        at, gap = points.coordinates(i), "\n" if "\n" in str(error) else " "
         raise InputError(
             f"at {', '.join(f'{w}={v}' for w, v in at.items())}:{gap}{error}" if at else str(error)
         ) from None

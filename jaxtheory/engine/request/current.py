@@ -62,8 +62,8 @@ def find_fault(theory: Theory, names: Iterable[str]) -> Fault | None:
 def _reloaded(old: Any, theory: Theory, slot: str) -> str:
     """Return the module of a function that is defined there again under its name, or ""."""
     names = [[getattr(f, n, n) for n in _NAMES] for f in (old, getattr(theory, slot))]
-    (home, name), other = names
-    again = names[0] == other and "<" not in name and home != "__main__"
+    (home, name), replacement = names
+    again = names[0] == replacement and "<" not in name and home != "__main__"
     return str(home) if again else ""
 
 
@@ -74,7 +74,7 @@ def _drawn(theory: Theory, algorithm: Algorithm) -> list[str]:
         return []
     changed = [s for s in ("problem", "sample") if not same(getattr(old, s), getattr(theory, s))]
     inside = functions(tuple(algorithm)) if changed else []
-    return [slot for slot in changed if any(getattr(old, slot) is each for each in inside)]
+    return [slot for slot in changed if any(getattr(old, slot) is function for function in inside)]
 
 
 def require_current(theory: Theory, names: Iterable[str]) -> None:

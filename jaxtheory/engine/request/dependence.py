@@ -51,28 +51,28 @@ def unread(
     at = _arrays(config)
     slots = list(_slots(theory, at, algorithms, among))
     read = {name for slot in slots for name in _read_numbers(slot, at)}
-    left = [name for name in names if name not in read]
-    written = functools.cache(lambda i: _written(slots[i].program))
+    candidates = [name for name in names if name not in read]
+    fingerprint = functools.cache(lambda i: _fingerprint(slots[i].program))
 
     def changes(name: str, other: Config) -> bool:
         """True if labels, or a program with another size or static value, differ or fail."""
-        there = _arrays(other)
+        arrays = _arrays(other)
         try:
             if among("coords") and str(theory.coords(config)) != str(theory.coords(other)):
                 return True
             if name in leaf_names(at):
                 return False
-            changed = enumerate(_slots(theory, there, algorithms, among))
-            return any(_written(slot.program) != written(i) for i, slot in changed)
+            changed = enumerate(_slots(theory, arrays, algorithms, among))
+            return any(_fingerprint(slot.program) != fingerprint(i) for i, slot in changed)
         except Exception:  # a function of the user fails there
             return True
 
-    near = {name: others(config, name) for name in left}
+    near = {name: neighbors(config, name) for name in candidates}
     return [
         name
-        for name in left
+        for name in candidates
         if (near[name] or name in leaf_names(at))
-        and not any(changes(name, other) for other in near[name])
+        and not any(changes(name, neighbor) for neighbor in near[name])
     ]
 
 
@@ -118,7 +118,9 @@ def _slots(
         slot(f"algorithm {label}", trained(label), key, np.int32(0), problem.shape)
         for label in algorithms
     ]
-    yield from (each for each in (problem, sampled, start, *runs) if among(each.name))
+    yield from (
+        candidate for candidate in (problem, sampled, start, *runs) if among(candidate.name)
+    )
     further = {
         "loss": (start.shape, sampled.shape, problem.shape),
         "gradient": (start.shape, sampled.shape, problem.shape),
@@ -147,9 +149,9 @@ def _entering(program: Any, wanted: Sequence[bool]) -> list[bool]:
     """Return which arguments of a jaxpr enter the results that are wanted."""
     live = {v for v, w in zip(program.outvars, wanted, strict=True) if w and _is_variable(v)}
     for eqn in reversed(program.eqns):
-        asked = [v in live for v in eqn.outvars]
-        if any(asked) or eqn.effects:
-            entering = zip(eqn.invars, _entering_equation(eqn, asked), strict=True)
+        liveness = [v in live for v in eqn.outvars]
+        if any(liveness) or eqn.effects:
+            entering = zip(eqn.invars, _entering_equation(eqn, liveness), strict=True)
             live.update(v for v, enters in entering if enters and _is_variable(v))
     return [v in live for v in program.invars]
 
@@ -194,7 +196,7 @@ def _until_same(loop: Callable, carry: list[bool], place: slice) -> list[bool]:
         carry = more
 
 
-def others(config: Config, name: str) -> list[Config]:
+def neighbors(config: Config, name: str) -> list[Config]:
     """Return configs that differ in the value of one field, as far as they are valid."""
     value, field = getattr(config, name), fields(type(config))[name]
     if field.kind == "static" and field.valid:
@@ -208,9 +210,9 @@ def others(config: Config, name: str) -> list[Config]:
     else:
         values = [2 * value, value / 2, value + 1] if field.kind != "static" else []
     valid = []
-    for other in values:
+    for candidate in values:
         try:
-            validate(new := config.replace(**{name: other}))
+            validate(new := config.replace(**{name: candidate}))
         except InputError:
             continue
         valid.append(new)
@@ -221,10 +223,10 @@ def traced(function: Callable, args: tuple) -> tuple[list, Any]:
     """Return (the text and the constants of a program, the shapes of its results)."""
     fresh = lambda *args: function(*args)  # JAX caches the trace of a function object
     closed, shape = jax.make_jaxpr(fresh, return_shape=True)(*args)
-    return _written(closed), shape
+    return _fingerprint(closed), shape
 
 
-def _written(program: Any) -> list:
+def _fingerprint(program: Any) -> list:
     """Return the text and the constants of a program."""
     text = re.sub(r" at 0x[0-9a-f]+", "", str(program))
     return [text, *map(_raw, _constants(program))]

@@ -13,7 +13,7 @@ from jaxtheory.core.config import Config, Size, canonical, fields, leaf_names
 from jaxtheory.core.errors import InputError, require_present
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.request.axes import Points
-from jaxtheory.engine.request.dependence import others
+from jaxtheory.engine.request.dependence import neighbors
 from jaxtheory.engine.request.jaxprs import reads
 
 
@@ -96,9 +96,9 @@ def _check_fit(theory: Theory, config: Config, path: str, got: tuple, want: tupl
     for word, field in fields(type(config)).items():
         value = getattr(config, word)
         larger = [config.replace(**{word: Size(value.cap + 1)})] if field.kind == "size" else []
-        for other in others(config, word) if field.kind == "static" else larger:
+        for neighbor in neighbors(config, word) if field.kind == "static" else larger:
             try:
-                shape = _shapes(theory, other)[path].shape
+                shape = _shapes(theory, neighbor)[path].shape
             except Exception:  # the theory does not take this value, or with this one alone
                 continue
             if len(shape) != len(want) or len(got) != len(want):
@@ -108,7 +108,7 @@ def _check_fit(theory: Theory, config: Config, path: str, got: tuple, want: tupl
             if field.kind == "size":
                 ways += [f"set {word}={value.cap + got[i] - want[i]}" for i in changed]
             elif shape == got:
-                ways.append(f"set {word}={getattr(other, word)!r}")
+                ways.append(f"set {word}={getattr(neighbor, word)!r}")
     if shaped:
         hint = f": {', or '.join(dict.fromkeys(ways))}, or change the array" if ways else ""
         raise InputError(f"problem.{path} has shape {got}, but the config needs {want}{hint}")

@@ -87,7 +87,7 @@ def with_observables(
     if at_steps or save_params:
         if not at_steps:
             analyses = Extended(theory.analyses, weights=True)
-        used = {dim for each in named.values() for dim in each}
+        used = {dim for names in named.values() for dim in names}
         named |= _weight_dims(theory, arguments, {*known, *functions, *fields(type(config))}, used)
     return theory._replace(metrics=metrics, analyses=analyses, dims=named)
 
@@ -106,18 +106,20 @@ def parameter_shapes(theory: Theory, name: str, config: Config) -> tuple[Any, An
     """Return the shapes of the parameters of an algorithm and of the problem."""
     algorithm = theory.algorithms[name]
 
-    def both(key: Any, config: Config) -> Any:
+    def initialize(key: Any, config: Config) -> Any:
         problem = theory.problem(key, config)
         return algorithm.params(algorithm.init(key, problem, config), problem, config), problem
 
-    shapes: tuple[Any, Any] = jax.eval_shape(both, jax.random.key(0, impl="threefry2x32"), config)
+    shapes: tuple[Any, Any] = jax.eval_shape(
+        initialize, jax.random.key(0, impl="threefry2x32"), config
+    )
     return shapes
 
 
 def _outputs(theory: Theory, config: Config, params: Any, problem: Any) -> dict[str, Any]:
     """Shapes of the metrics and analyses of a theory."""
-    both = lambda *args: {**theory.metrics(*args), **theory.analyses(*args)}
-    return dict(jax.eval_shape(both, params, problem, config))
+    evaluate = lambda *args: {**theory.metrics(*args), **theory.analyses(*args)}
+    return dict(jax.eval_shape(evaluate, params, problem, config))
 
 
 def _checked(
@@ -146,7 +148,7 @@ def _checked(
                 f"weights of {theory.name}; choose another"
             )
         own = {f"{n}_{i}" for n, array in known.items() for i in range(len(array.shape))}
-        if name in own | {dim for each in theory.dims.values() for dim in each}:
+        if name in own | {dim for names in theory.dims.values() for dim in names}:
             raise InputError(f"observe: {name!r} is the name of a dimension; choose another")
         if name in {*_TAKEN, *axes}:
             raise InputError(f"observe: {name!r} is the name of an axis; choose another")
@@ -194,9 +196,9 @@ def _try(
         )
 
 
-def _equal(one: Any, other: Any) -> bool:
-    one, other = np.asarray(one), np.asarray(other)
-    return one.shape == other.shape and np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
+def _equal(one: Any, two: Any) -> bool:
+    one, two = np.asarray(one), np.asarray(two)
+    return one.shape == two.shape and np.array_equal(one, two, equal_nan=one.dtype.kind == "f")
 
 
 def require_own_draws(
@@ -209,7 +211,7 @@ def require_own_draws(
     if (known := (code, algorithms, jax.tree.structure(config))) in _steady:
         return
     plain = without_additions(theory)
-    of_run = lambda tree: constant_draws.given(tree, constant_draws.OF_RUN)
+    of_run = lambda tree: constant_draws.attach_origins(tree, constant_draws.OF_RUN)
     for name in algorithms:
         arguments = [of_run(tree) for tree in (*parameter_shapes(plain, name, config), config)]
         for slot in ("metrics", "analyses"):
@@ -230,12 +232,12 @@ def _checked_dims(
         raise InputError(f"dims = {brief(dims)}: must be a dictionary {{observable: names}}")
     if not isinstance(functions, Mapping):
         return {}  # refused as an argument
-    for name, each in dims.items():
+    for name, names in dims.items():
         if name not in functions:
             raise InputError(f"dims: unknown observable {name!r}; {suggest(str(name), functions)}")
-        if not isinstance(each, tuple | list) or not all(isinstance(dim, str) for dim in each):
-            raise InputError(f"dims[{name!r}] = {brief(each)}: must be a tuple of names")
-        for dim in each:
+        if not isinstance(names, tuple | list) or not all(isinstance(dim, str) for dim in names):
+            raise InputError(f"dims[{name!r}] = {brief(names)}: must be a tuple of names")
+        for dim in names:
             if fault := name_fault(dim):
                 raise InputError(f"dims[{name!r}]: {fault}")
             if dim in {*_TAKEN, *axes, *functions}:
@@ -243,7 +245,7 @@ def _checked_dims(
                     f"dims[{name!r}]: {dim!r} is the name of an axis or an observable; choose "
                     "another"
                 )
-    return {name: tuple(each) for name, each in dims.items()}
+    return {name: tuple(names) for name, names in dims.items()}
 
 
 def _weight_dims(

@@ -16,7 +16,13 @@ from jaxtheory.core.decimals import python_value
 from jaxtheory.core.errors import InputError, brief, checks_arguments, require_present, suggest
 from jaxtheory.core.resolve import theory_of
 from jaxtheory.core.theory import Theory
-from jaxtheory.engine.request.axes import Axis, Points, check_points, read_axes
+from jaxtheory.engine.request.axes import (
+    Axis,
+    Points,
+    check_points,
+    check_precision,
+    read_axes,
+)
 from jaxtheory.engine.request.current import require_current
 from jaxtheory.engine.request.dependence import trains, unread
 from jaxtheory.engine.request.fixed_problem import with_problem
@@ -116,7 +122,7 @@ def read(
     theory = theory_of(theory, config)
     check_theory(theory)
     _check_type(theory, config)
-    config = config.replace(**_written(config))
+    config = config.replace(**_plain_fields(config))
     refuse_tracers(theory.name, (config, key, start))
     axes = read_axes(theory, vary, zip)
     name = checked_algorithm(theory, algorithm)
@@ -134,6 +140,7 @@ def read(
     check_points(points)  # the config itself may be invalid if axes replace its values
     schedule = read_schedule(record, points.values("steps"))
     precision = dtype_name(dtype)
+    check_precision(points, precision)
     partitionable = bool(flag("jax_threefry_partitionable"))
     code = code_hash((theory._replace(checks=(), examples=()), stop, observe))
     with traces.under(code):
@@ -207,13 +214,13 @@ def _read_key(key: Any) -> int | jax.Array:
     return number
 
 
-def _written(config: Config) -> dict[str, Any]:
+def _plain_fields(config: Config) -> dict[str, Any]:
     """Fields of a config with NumPy numbers turned into Python numbers.
 
     A float of less than 64 bits becomes the shortest decimal that rounds to it, as on an axis.
     """
-    each = {name: getattr(config, name) for name in fields(type(config))}
-    return {n: python_value(v) for n, v in each.items() if not isinstance(v, jax.core.Tracer)}
+    entries = {name: getattr(config, name) for name in fields(type(config))}
+    return {n: python_value(v) for n, v in entries.items() if not isinstance(v, jax.core.Tracer)}
 
 
 def _check_type(theory: Theory, config: Config) -> None:
@@ -244,20 +251,22 @@ def read_schedule(record: Any, steps: Sequence[int] | np.ndarray, name: str = "r
             raise InputError(
                 "record: the dictionary is empty; give {metric: steps}, or omit record"
             )
-        each = {
+        metric_steps = {
             metric: frozenset(map(int, read_schedule(r, ends).records))
             for metric, r in record.items()
         }
-        return Schedule(np.array(sorted(frozenset().union(*each.values())), np.int32), each)
+        return Schedule(
+            np.array(sorted(frozenset().union(*metric_steps.values())), np.int32), metric_steps
+        )
     if record is None:
-        places = [_every(_round_interval(end), end) for end in ends]
+        places = [_regular_steps(_round_interval(end), end) for end in ends]
     elif isinstance(record, int | np.integer) and not isinstance(record, bool | np.timedelta64):
         if record < 1:
             raise InputError(
                 f"{name} = {brief(record)}: must be a step interval in [1, inf), a list of steps, "
                 f"or {{metric: steps}}"
             )
-        places = [_every(int(record), end) for end in ends]
+        places = [_regular_steps(int(record), end) for end in ends]
     else:
         try:
             listed = list(record) if len(record) <= MOST else [-1]
@@ -296,7 +305,7 @@ def _with_saved_steps(request: Request, names: Sequence[str], save_params: Any) 
     return request._replace(schedule=Schedule(records, which), save_params=tuple(sorted(steps)))
 
 
-def _every(interval: int, end: int) -> np.ndarray:
+def _regular_steps(interval: int, end: int) -> np.ndarray:
     """The steps 0, interval, 2 interval, ... and the end."""
     return np.append(np.arange(0, end, interval), end)
 
@@ -373,8 +382,8 @@ def _read_seeds(seeds: Any) -> np.ndarray:
     if count is not None or isinstance(seeds, str | bytes) or not hasattr(seeds, "__iter__"):
         raise wrong
     try:
-        many = hasattr(seeds, "__len__") and len(seeds) > MOST
-        listed = [] if many else [draws.integer(seed) for seed in seeds]
+        is_oversized = hasattr(seeds, "__len__") and len(seeds) > MOST
+        listed = [] if is_oversized else [draws.integer(seed) for seed in seeds]
     except Exception:  # the object may raise anything
         raise wrong from None
     if not listed or len(set(listed)) < len(listed):

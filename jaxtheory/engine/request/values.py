@@ -129,13 +129,13 @@ def _listed(theory: Theory, key: str, raw: Any) -> np.ndarray | list:
         hint = "; write list(...)" if hasattr(raw, "__iter__") else ""
         raise InputError(f"{key}: must be a list of values, got {brief(raw)}{hint}")
     try:
-        many = len(raw) > MOST
-        entries = [] if many else list(raw)
+        is_oversized = len(raw) > MOST
+        entries = [] if is_oversized else list(raw)
     except OverflowError:  # of a range
-        many, entries = True, []
+        is_oversized, entries = True, []
     except Exception as error:  # the object may raise anything
         raise InputError(f"{key}: the values cannot be read ({line(error)})") from None
-    if many:
+    if is_oversized:
         raise InputError(f"{key}: at most 2^25 values are allowed, got {brief(raw)}")
     refuse_tracers(theory.name, entries)
     return entries

@@ -63,12 +63,12 @@ def lacking(dataset: xr.Dataset, target: Path) -> list[str]:
     """
     with _without_warnings():
         stored = _lazily(target).variables
-        whole = _complete(target)
+        complete_names = _complete(target)
     wanted = dataset.variables
     return [
         str(name)
         for name in {**wanted, **stored}
-        if name not in whole
+        if name not in complete_names
         or name not in wanted
         or name not in stored
         or _described(wanted[name]) != _described(stored[name])
@@ -115,8 +115,8 @@ def read_whole(target: Path, sums: Path, mark: str) -> xr.Dataset | None:
             return None
         with _without_warnings():
             names = {str(name) for name in _lazily(target).variables}
-            whole = names == _complete(target)
-        return open_dataset(target) if names and whole else None
+            is_complete = names == _complete(target)
+        return open_dataset(target) if names and is_complete else None
     except Exception:  # Zarr raises anything on files that it did not write
         return None
 
@@ -174,8 +174,8 @@ def _without_warnings() -> Iterator[None]:
 
 def _chunk_shape(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
     """Shape of chunks of about _CHUNK_BYTES, whole along the last axes."""
-    left, chunks = max(_CHUNK_BYTES // max(itemsize, 1), 1), []
+    budget, chunks = max(_CHUNK_BYTES // max(itemsize, 1), 1), []
     for n in reversed(shape):
-        chunks.append(max(min(n, left), 1))
-        left = max(left // max(n, 1), 1)
+        chunks.append(max(min(n, budget), 1))
+        budget = max(budget // max(n, 1), 1)
     return tuple(reversed(chunks))

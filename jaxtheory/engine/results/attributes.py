@@ -83,7 +83,7 @@ def summarized(dataset: xr.Dataset, equal: Sequence[str] | None = None) -> xr.Da
     share = f"{100 * lost / runs:.3g} %" if lost else "none"
     result = dataset.copy(deep=False)
     if equal is None:
-        equal = [equal_line(*each) for each in equal_axes(dataset).items()] if swept else []
+        equal = [equal_line(*pair) for pair in equal_axes(dataset).items()] if swept else []
     counts = (
         f"{points} point{'s' * (points != 1)}, {seeds} seed{'s' * (seeds != 1)}, {share} "
         f"{'diverged' if swept else 'without a boundary'}"
@@ -109,16 +109,16 @@ def equal_axes(dataset: xr.Dataset) -> dict[str, tuple[str, ...]]:
         return {}
     axes = [str(dim) for dim in dataset["diverged_at"].dims if dim not in ("seed", "steps")]
     measured = dataset[[n for n in dataset.data_vars if not str(n).startswith("predicted_")]]
-    found: dict[str, tuple[str, ...]] = {}
+    constant_axes: dict[str, tuple[str, ...]] = {}
     for axis in axes:
         if _are_equal(measured, axis):
-            found[axis] = ()
+            constant_axes[axis] = ()
         elif "algorithm" in axes and axis != "algorithm":
-            each = [str(name) for name in dataset["algorithm"].values]
-            alone = lambda i, data=measured: data.isel(algorithm=i)
-            if same := tuple(n for i, n in enumerate(each) if _are_equal(alone(i), axis)):
-                found[axis] = same
-    return found
+            algorithms = [str(name) for name in dataset["algorithm"].values]
+            select = lambda i, data=measured: data.isel(algorithm=i)
+            if same := tuple(n for i, n in enumerate(algorithms) if _are_equal(select(i), axis)):
+                constant_axes[axis] = same
+    return constant_axes
 
 
 def _are_equal(data: xr.Dataset, axis: str) -> bool:
@@ -128,17 +128,17 @@ def _are_equal(data: xr.Dataset, axis: str) -> bool:
         data.sizes[axis] > 1
         and any(np.isfinite(x[0]).any() for x in arrays if x.dtype.kind == "f")
         and all(
-            np.array_equal(x[0], other, equal_nan=x.dtype.kind == "f")
+            np.array_equal(x[0], row, equal_nan=x.dtype.kind == "f")
             for x in arrays
-            for other in x[1:]
+            for row in x[1:]
         )
     )
 
 
 def values(config: Config) -> dict[str, Any]:
     """Return the fields of a config as JSON writes them; a size is its number of valid entries."""
-    each = {name: getattr(config, name) for name in fields(type(config))}
-    return {n: int(v.n) if isinstance(v, Size) else as_json(v) for n, v in each.items()}
+    entries = {name: getattr(config, name) for name in fields(type(config))}
+    return {n: int(v.n) if isinstance(v, Size) else as_json(v) for n, v in entries.items()}
 
 
 def of_fields(config_type: type[Config]) -> dict[str, list[str]]:

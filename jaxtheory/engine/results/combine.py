@@ -45,17 +45,17 @@ class Grid(NamedTuple):
 
     def source(self, dim: str) -> list[tuple[int, int]]:
         """Return for each value of a dimension the first dataset that has it, and where there."""
-        found = {
+        sources = {
             int(k): (i, at)
             for i, places in reversed(list(enumerate(self.places)))
             for at, k in enumerate(places[dim])
         }
-        return [found[k] for k in range(len(self.values[dim]))]
+        return [sources[k] for k in range(len(self.values[dim]))]
 
-    def told(self, at: Sequence[int]) -> str:
+    def describe(self, at: Sequence[int]) -> str:
         """Return a place of the grid in words."""
-        each = zip(self.dims, at, strict=True)
-        return ", ".join(f"{dim} = {_text(self.values[dim][k])}" for dim, k in each)
+        pairs = zip(self.dims, at, strict=True)
+        return ", ".join(f"{dim} = {_text(self.values[dim][k])}" for dim, k in pairs)
 
 
 def combine(datasets: Sequence[xr.Dataset], names: Sequence[str] = ()) -> xr.Dataset:
@@ -170,24 +170,24 @@ def grid_of(datasets: Sequence[xr.Dataset]) -> Grid:
     dims = _dims(datasets[0])
     values, places = {}, [dict[str, np.ndarray]() for _ in datasets]
     for dim in dims:
-        each = [data[dim].values for data in datasets]
-        values[dim] = _union(each)
+        labels = [data[dim].values for data in datasets]
+        values[dim] = _union(labels)
         index = {value: k for k, value in enumerate(values[dim].tolist())}
-        for place, own in zip(places, each, strict=True):
+        for place, own in zip(places, labels, strict=True):
             place[dim] = np.array([index[value] for value in own.tolist()], int)
     return Grid(dims, values, places)
 
 
 def _union(each: Sequence[np.ndarray]) -> np.ndarray:
     """The values of several arrays, sorted if each is, and otherwise in the order given."""
-    every = np.concatenate(each)
-    distinct, at = np.unique(every, return_index=True)
-    numbers = every.dtype.kind in "iuf"
+    labels = np.concatenate(each)
+    distinct, at = np.unique(labels, return_index=True)
+    numbers = labels.dtype.kind in "iuf"
     if numbers and all(np.all(np.diff(values) > 0) for values in each):
         return distinct
     if numbers and all(np.all(np.diff(values) < 0) for values in each):
         return distinct[::-1]
-    return every[np.sort(at)]
+    return labels[np.sort(at)]
 
 
 def _owners(grid: Grid, count: int) -> np.ndarray:
@@ -204,7 +204,7 @@ def _require_whole(grid: Grid, owner: np.ndarray) -> None:
     if len(holes):
         more = f" and {len(holes) - 1} more" if len(holes) > 1 else ""
         raise InputError(
-            f"the merged grid would have holes: no sweep has {grid.told(holes[0])}{more}; give "
+            f"the merged grid would have holes: no sweep has {grid.describe(holes[0])}{more}; give "
             "sweeps that differ in one axis or in seeds only, or the missing ones as well"
         )
 
@@ -239,38 +239,38 @@ def _copied(
     inner = [dim for dim in _ordered(datasets[0], grid)[name].dims if dim not in grid.dims]
     dtype = np.result_type(*(data[name].dtype for data in datasets))
     missing = np.nan if dtype.kind == "f" else NEVER
-    whole = np.full((*grid.shape, *(lengths[dim] for dim in inner)), missing, dtype)
+    grid_values = np.full((*grid.shape, *(lengths[dim] for dim in inner)), missing, dtype)
     owner = np.full(grid.shape, -1)
     for i, data in enumerate(datasets):
         own = data[name].transpose(*grid.dims, *inner).values
-        size = (*own.shape[: len(grid.dims)], *whole.shape[len(grid.dims) :])
+        size = (*own.shape[: len(grid.dims)], *grid_values.shape[len(grid.dims) :])
         room = np.full(size, missing, dtype)
         room[tuple(slice(n) for n in own.shape)] = own
         region = grid.region(i)
-        before, held = whole[region], owner[region]
+        before, holders = grid_values[region], owner[region]
         same = _equal(room, before)
-        clash = np.argwhere(~same & (held >= 0).reshape(held.shape + (1,) * len(inner)))
+        clash = np.argwhere(~same & (holders >= 0).reshape(holders.shape + (1,) * len(inner)))
         if len(clash):
             at = tuple(clash[0])
             place = at[: len(grid.dims)]
-            there = [grid.places[i][dim][k] for dim, k in zip(grid.dims, place, strict=True)]
-            first = int(held[place])
+            position = [grid.places[i][dim][k] for dim, k in zip(grid.dims, place, strict=True)]
+            first = int(holders[place])
             uneven = [
                 (dim, k)
-                for dim, k in zip(grid.dims, there, strict=True)
+                for dim, k in zip(grid.dims, position, strict=True)
                 if not np.array_equal(grid.places[i][dim], grid.places[first][dim])
             ]
-            dim, k = (uneven or [(grid.dims[-1], there[-1])])[0]
+            dim, k = (uneven or [(grid.dims[-1], position[-1])])[0]
             common = grid.values[dim][k].tolist()
             raise InputError(
-                f"{name} at {grid.told(there)} is {before[at]} in {names[first]} and {room[at]} in "
-                f"{names[i]}; leave the "
+                f"{name} at {grid.describe(position)} is {before[at]} in {names[first]} and "
+                f"{room[at]} in {names[i]}; leave the "
                 f"common runs out of one dataset: data.drop_sel({dim}={common!r})"
             )
-        new = (held < 0).reshape(held.shape + (1,) * len(inner))
-        whole[region] = np.where(new, room, before)
-        owner[region] = np.where(held < 0, i, held)
-    return whole
+        new = (holders < 0).reshape(holders.shape + (1,) * len(inner))
+        grid_values[region] = np.where(new, room, before)
+        owner[region] = np.where(holders < 0, i, holders)
+    return grid_values
 
 
 def _equal(one: np.ndarray, other: np.ndarray) -> np.ndarray:
@@ -292,18 +292,18 @@ def _coordinates(
         if coordinate.ndim != 1:
             continue
         (dim,) = coordinate.dims
-        each = [data.coords[name].values for data in datasets if name in data.coords]
+        labels = [data.coords[name].values for data in datasets if name in data.coords]
         if dim in grid.dims:
-            values = np.empty(len(grid.values[str(dim)]), np.result_type(*each))
-            for place, own in zip(grid.places, each, strict=True):
+            values = np.empty(len(grid.values[str(dim)]), np.result_type(*labels))
+            for place, own in zip(grid.places, labels, strict=True):
                 values[place[str(dim)]] = own
-            for place, own in zip(grid.places, each, strict=True):
+            for place, own in zip(grid.places, labels, strict=True):
                 if not np.array_equal(values[place[str(dim)]], own):
                     raise InputError(f"{name} differs at equal values of {dim}; merge other sweeps")
         else:
-            values = max(each, key=len)
+            values = max(labels, key=len)
             if len(values) < lengths[dim] or any(
-                not np.array_equal(own, values[: len(own)]) for own in each
+                not np.array_equal(own, values[: len(own)]) for own in labels
             ):
                 continue
         coords[name] = (dim, values, coordinate.attrs)

@@ -27,8 +27,8 @@ def digest() -> str:
 @functools.cache
 def _of_texts() -> str:
     """Hash of the modules' source in normal form."""
-    each = sorted((name, source.normal_text(text)) for name, text in _TEXTS.items())
-    return hashlib.sha256(repr(each).encode()).hexdigest()[:16]
+    texts = sorted((name, source.normal_text(text)) for name, text in _TEXTS.items())
+    return hashlib.sha256(repr(texts).encode()).hexdigest()[:16]
 
 
 def _replaced() -> dict[str, Any]:

@@ -102,15 +102,15 @@ def assemble(
     """
     shape = (*grid.shape, len(grid.seeds))
     runs = math.prod(shape)
-    whole: dict[str, np.ndarray] = {}  # [point and seed, ...]
-    seen = np.zeros(runs, bool)
+    arrays: dict[str, np.ndarray] = {}  # [point and seed, ...]
+    coverage = np.zeros(runs, bool)
     names: set[str] | None = None
     for part in parts:
         if not len(part.point):
             continue
-        if allocate is _in_memory and not whole:
-            each = sum(values[:1].nbytes for values in part.values.values())
-            refuse_results(runs, runs * each)
+        if allocate is _in_memory and not arrays:
+            run_bytes = sum(values[:1].nbytes for values in part.values.values())
+            refuse_results(runs, runs * run_bytes)
         names = names or {*part.values}
         if names != {*part.values}:
             raise InputError(
@@ -118,19 +118,19 @@ def assemble(
                 "parts have; choose another directory for store="
             )
         at = part.point * len(grid.seeds) + part.place
-        seen[at] = True
+        coverage[at] = True
         for name, values in part.values.items():
-            whole[name] = _room_for(name, whole.get(name), values, runs, allocate)
-            whole[name][(at, *(slice(n) for n in values.shape[1:]))] = values
-    if not partial and not seen.all():
+            arrays[name] = _room_for(name, arrays.get(name), values, runs, allocate)
+            arrays[name][(at, *(slice(n) for n in values.shape[1:]))] = values
+    if not partial and not coverage.all():
         raise InputError(
-            f"the results of {np.sum(~seen)} of {seen.size} runs disappeared from the store while "
-            "it was being assembled; rerun the same command to recompute them"
+            f"the results of {np.sum(~coverage)} of {coverage.size} runs disappeared from the "
+            "store while it was being assembled; rerun the same command to recompute them"
         )
     variables: dict[str, tuple] = {}
-    for name, array in whole.items():
+    for name, array in arrays.items():
         if partial and name in _ENDS:
-            array = np.where(seen, array.astype(float), np.nan)
+            array = np.where(coverage, array.astype(float), np.nan)
         title, dims = title_and_dims(grid, described, name, array.ndim - 1)
         variables[title] = (dims, array.reshape(shape + array.shape[1:]))
     lengths = {
@@ -206,10 +206,10 @@ def _coordinates(
             }
         )
     # the longest list of labels, if all others are beginnings of it
-    for dim, several in labels.items():
-        longest = max(several, key=len)
+    for dim, label_lists in labels.items():
+        longest = max(label_lists, key=len)
         if len(longest) == lengths.get(dim) and all(
-            names == longest[: len(names)] for names in several
+            names == longest[: len(names)] for names in label_lists
         ):
             coords.setdefault(dim, longest)
     return coords

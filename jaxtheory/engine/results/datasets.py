@@ -32,7 +32,7 @@ from jaxtheory.engine.results.store import (
     signed,
 )
 from jaxtheory.system import disk
-from jaxtheory.system.temporary import beside
+from jaxtheory.system.temporary import temporary_sibling
 
 _DAMAGED = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
 _OLD_FORMAT = 3  # of stores with one dataset, which are read only
@@ -75,7 +75,7 @@ def includes(path: Path, identity: Mapping[str, Any]) -> bool:
         if request is None or mark_of(request["request"]) == mark_of(identity):
             continue
         at = places(identity, request["request"])
-        if at is not None and all((each >= 0).all() for each in at):
+        if at is not None and all((index >= 0).all() for index in at):
             return True
     return False
 
@@ -88,7 +88,7 @@ def finish(store: Store, identity: Mapping[str, Any], dataset: xr.Dataset) -> xr
     mark = mark_of(identity)
     folder = store.path / "data" / mark[:16]
     try:
-        with beside(folder) as temporary:
+        with temporary_sibling(folder) as temporary:
             target = temporary / "data.zarr"
             temporary.mkdir()
             archive.write_zarr(dataset, target)
@@ -131,7 +131,7 @@ def show(store: Store, identity: Mapping[str, Any]) -> None:
 def _show(store: Store, folder: Path) -> None:
     """Show a dataset as DIR/data.zarr. Where that cannot be written, nothing is shown."""
     target = store.path / "data.zarr"
-    with contextlib.suppress(OSError, shutil.Error), beside(target) as temporary:
+    with contextlib.suppress(OSError, shutil.Error), temporary_sibling(target) as temporary:
         shutil.copytree(folder / "data.zarr", temporary, copy_function=_link)
         if target.exists() or target.is_symlink():
             os.rename(target, temporary.with_name("before"))
@@ -152,7 +152,7 @@ def _point(store: Store, name: str, request: str) -> None:
     """Write the name of a request into a file."""
     file = store.path / "data" / name
     if _pointed(store.path, name) != request:
-        with beside(file) as temporary:
+        with temporary_sibling(file) as temporary:
             disk.synced(temporary, request.encode())
             os.replace(temporary, file)
 
@@ -214,8 +214,8 @@ def open_store(store: str | Path) -> xr.Dataset:
         >>> same.identical(data)
         True
     """
-    given = disk.located(store)
-    path = given.parent if given.name == "data.zarr" else given
+    location = disk.located(store)
+    path = location.parent if location.name == "data.zarr" else location
     if not path.is_dir():
         raise InputError(
             f"{store}: no such directory; give the directory of a store that a sweep wrote"

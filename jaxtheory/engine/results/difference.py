@@ -24,8 +24,8 @@ def refuse(
     words = sorted({*_swept(old), *_swept(new)})
     values = [(word, _values(old, old_grid, word), _values(new, new_grid, word)) for word in words]
     lines = [
-        _sentence(word, one, other)
-        for word, one, other in values
+        _sentence(word, old_value, new_value)
+        for word, old_value, new_value in values
         if (word in _swept(old)) != (word in _swept(new))
     ]
     configs = old.get("config", {}), new["config"]
@@ -34,15 +34,15 @@ def refuse(
             lines.append(_sentence(field, *(_plain(config.get(field)) for config in configs)))
     skipped = {"config", "axes", "code", *(["algorithm"] if "algorithm" in words else [])}
     for entry in sorted({*old, *new} - skipped):
-        one, other = old.get(entry), new.get(entry)
-        if one != other:
-            lines.append(_sentence(entry, _entry(entry, one), _entry(entry, other)))
+        old_value, new_value = old.get(entry), new.get(entry)
+        if old_value != new_value:
+            lines.append(_sentence(entry, _entry(entry, old_value), _entry(entry, new_value)))
     if not lines and _names(old) != _names(new):
         lines = [_sentence("axes", ", ".join(_names(old)), ", ".join(_names(new)))]
     if lines:
         raise InputError(f"{path} holds other runs, {lines[0]}; {_ELSEWHERE}")
-    one, other = old.get("code") or {}, new["code"]
-    edited = [name for name in other if name in one and one[name] != other[name]]
+    old_code, new_code = old.get("code") or {}, new["code"]
+    edited = [name for name in new_code if name in old_code and old_code[name] != new_code[name]]
     if edited:
         raise InputError(
             f"{path}: the code of {new['theory']} has changed since ({', '.join(edited)}); "
@@ -85,10 +85,10 @@ def _plain(value: Any) -> str:
     if isinstance(value, dict) and value.keys() == {"n", "capacity"}:
         return str(value["n"])
     if isinstance(value, dict):
-        return ", ".join(f"{name} {_plain(each)}" for name, each in value.items()) or "none"
+        return ", ".join(f"{name} {_plain(entry)}" for name, entry in value.items()) or "none"
     if isinstance(value, list):
         if len(value) > _FEW:
-            few = ", ".join(map(_plain, value[:3]))
-            return f"{few}, ..., {_plain(value[-1])} ({len(value)} values)"
+            head = ", ".join(map(_plain, value[:3]))
+            return f"{head}, ..., {_plain(value[-1])} ({len(value)} values)"
         return ", ".join(map(_plain, value)) or "none"
     return "none" if value is None else str(value)

@@ -12,7 +12,7 @@ from jaxtheory.core.errors import InputError, line
 from jaxtheory.engine.results.cells import cell
 from jaxtheory.engine.results.summary import axes_of
 from jaxtheory.system.disk import synced
-from jaxtheory.system.temporary import beside, tidy
+from jaxtheory.system.temporary import temporary_sibling, tidy
 
 _NEEDS = {"csv": None, "netcdf": "h5netcdf", "parquet": "pyarrow"}  # the package of each format
 SUFFIXES = {"csv": "csv", "netcdf": "nc", "parquet": "parquet"}
@@ -66,7 +66,9 @@ def write_file(data: xr.Dataset, kind: str, file: Path) -> None:
     }
     try:
         tidy(target.parent)
-        with beside(target.absolute()) as temporary:  # an absolute path is never taken for a URL
+        with temporary_sibling(
+            target.absolute()
+        ) as temporary:  # an absolute path is never taken for a URL
             writers[kind](temporary)
             os.replace(temporary, target)
     except (OSError, UnicodeEncodeError) as error:  # PyArrow takes only names in UTF-8

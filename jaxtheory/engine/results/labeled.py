@@ -29,13 +29,13 @@ def takes_labeled(function: Function) -> Function:
     @functools.wraps(function)
     def checked(*args: Any, **options: Any) -> Any:
         try:
-            given = signature.bind(*args, **options).arguments
+            arguments = signature.bind(*args, **options).arguments
         except TypeError:
             return function(*args, **options)  # which fails with the same words
-        for name in kinds.keys() & given.keys():
-            if not isinstance(given[name], kinds[name]):
+        for name in kinds.keys() & arguments.keys():
+            if not isinstance(arguments[name], kinds[name]):
                 hint = next(_HINTS[kind] for kind in kinds[name] if kind in _HINTS)
-                raise InputError(f"{name} is a {type(given[name]).__name__}, expected {hint}")
+                raise InputError(f"{name} is a {type(arguments[name]).__name__}, expected {hint}")
         return function(*args, **options)
 
     return cast(Function, checked)

@@ -19,7 +19,7 @@ from jaxtheory.engine.results.attributes import digest
 from jaxtheory.engine.results.combine import Grid, combine, different, grid_of
 from jaxtheory.engine.results.store import Store, read_manifest
 from jaxtheory.system import disk
-from jaxtheory.system.temporary import beside, tidy
+from jaxtheory.system.temporary import temporary_sibling, tidy
 
 _GRID = ("axes", "seeds")  # entries of a request that may differ
 
@@ -85,26 +85,26 @@ def merge(
         >>> data.clockwise_probability.values.tolist()
         [0.3, 0.5, 0.7]
     """
-    given = [_source(one, i) for i, one in enumerate(_listed(sources))]
-    if len(given) < 2:
+    sweeps = [_source(one, i) for i, one in enumerate(_listed(sources))]
+    if len(sweeps) < 2:
         raise InputError("merge: give two sweeps or more, as stores or datasets")
     target = None if to is None else _free(disk.located(to))
-    stores = [source for source in given if source.store is not None]
-    memory = [source for source in given if source.store is None]
+    stores = [source for source in sweeps if source.store is not None]
+    memory = [source for source in sweeps if source.store is None]
     if target is not None and memory:
         raise InputError(
             f"{memory[0].name} is not in a store; a merged store is made of stores alone"
         )
-    names, each = [source.name for source in given], [source.data for source in given]
-    combined = combine(each, names)
-    _require_known(given, grid_of(each))
-    for other in stores[1:]:
-        _require_equal(stores[0], other)
-    combined = combined.assign_attrs(_accepted(given, accept_versions))
+    names, sweep_data = [source.name for source in sweeps], [source.data for source in sweeps]
+    combined = combine(sweep_data, names)
+    _require_known(sweeps, grid_of(sweep_data))
+    for source in stores[1:]:
+        _require_equal(stores[0], source)
+    combined = combined.assign_attrs(_accepted(sweeps, accept_versions))
     if memory:
         return combined
-    request = _request(stores, grid_of(each))
-    if all(" " in data.attrs.get("theory_digest", "") for data in each):  # else of before
+    request = _request(stores, grid_of(sweep_data))
+    if all(" " in data.attrs.get("theory_digest", "") for data in sweep_data):  # else of before
         combined = combined.assign_attrs(theory_digest=digest(request["code"]))
     if target is None:
         return combined
@@ -133,13 +133,17 @@ def _source(given: Any, i: int) -> _Source:
 
 def _accepted(given: list[_Source], accept: bool) -> dict[str, str]:
     """The attribute with the versions of all sources. Raises InputError if they may not differ."""
-    stored = [(source.name, each) for source in given for each in source.environments()]
-    for name, each in stored:
-        if each != stored[0][1] and not accept:
+    stored = [
+        (source.name, environment) for source in given for environment in source.environments()
+    ]
+    for name, environment in stored:
+        if environment != stored[0][1] and not accept:
             first = stored[0][1]
-            keys = [key for key in {**first, **each} if first.get(key) != each.get(key)]
+            keys = [
+                key for key in {**first, **environment} if first.get(key) != environment.get(key)
+            ]
             changes = " and ".join(
-                ", ".join(f"{k} {of.get(k)}" for k in keys) for of in (first, each)
+                ", ".join(f"{k} {side.get(k)}" for k in keys) for side in (first, environment)
             )
             raise InputError(
                 f"{name}: the sweeps were begun under {changes}, which may compute other bits; "
@@ -147,10 +151,10 @@ def _accepted(given: list[_Source], accept: bool) -> dict[str, str]:
                 "records it"
             )
     accepted = list[Any]()
-    attributes = [versions.attribute(each for _, each in stored)]
+    attributes = [versions.attribute(environment for _, environment in stored)]
     for attrs in [*attributes, *(source.data.attrs for source in given)]:
         listed = json.loads(attrs.get(versions.ACCEPTED, "[]"))
-        accepted += [each for each in listed if each not in accepted]
+        accepted += [environment for environment in listed if environment not in accepted]
     return {versions.ACCEPTED: json.dumps(accepted, sort_keys=True)} if accepted else {}
 
 
@@ -244,7 +248,7 @@ def _write(
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         tidy(target.parent)
-        with beside(target.absolute()) as temporary:
+        with temporary_sibling(target.absolute()) as temporary:
             temporary.mkdir()
             for source in stores:
                 assert source.store is not None
@@ -267,8 +271,8 @@ def merge_into(store: Store, other: Store) -> None:
         store.add(rectangle.content)
         for chunk in rectangle.chunks:
             for kind in ("part", "state"):
-                source, copy = (each.file(rectangle, chunk, kind) for each in (other, store))
+                source, copy = (side.file(rectangle, chunk, kind) for side in (other, store))
                 if source.is_file() and not copy.exists():
-                    with beside(copy) as temporary:
+                    with temporary_sibling(copy) as temporary:
                         shutil.copy2(source, temporary)
                         os.replace(temporary, copy)

@@ -98,9 +98,13 @@ def is_same(stored: Mapping[str, Any], runs: Mapping[str, Any]) -> bool:
 
     Of the code only that is compared which both use, since each has its own algorithms.
     """
-    one, other = ({n: v for n, v in each.items() if n != "code"} for each in (stored, runs))
+    stored_entries, run_entries = (
+        {n: v for n, v in content.items() if n != "code"} for content in (stored, runs)
+    )
     code, used = stored["code"], runs["code"]
-    return one == other and all(code.get(name, text) == text for name, text in used.items())
+    return stored_entries == run_entries and all(
+        code.get(name, text) == text for name, text in used.items()
+    )
 
 
 def content_of(
@@ -136,12 +140,12 @@ def places(part: Mapping[str, Any], whole: Mapping[str, Any]) -> list[np.ndarray
 
     It is None if the grids have other dimensions, or no value in common on one of them.
     """
-    one, other = dimensions(part), dimensions(whole)
-    if list(one) != list(other):
+    part_dims, whole_dims = dimensions(part), dimensions(whole)
+    if list(part_dims) != list(whole_dims):
         return None
     indices = []
-    for dimension, values in one.items():
-        index = {value: k for k, value in enumerate(other[dimension])}
+    for dimension, values in part_dims.items():
+        index = {value: k for k, value in enumerate(whole_dims[dimension])}
         indices.append(np.array([index.get(value, -1) for value in values], int))
         if (indices[-1] < 0).all():
             return None
@@ -166,8 +170,8 @@ def rectangles(mask: np.ndarray) -> Iterator[tuple[np.ndarray, ...]]:
             if row[0]:
                 yield (np.array(group),)
         else:
-            for rest in rectangles(row):
-                yield (np.array(group), *rest)
+            for tail in rectangles(row):
+                yield (np.array(group), *tail)
 
 
 def has_outputs(content: Mapping[str, Any], identity: Mapping[str, Any]) -> bool:

@@ -42,8 +42,8 @@ def keeps_states(request: Request, buckets: tuple[Bucket, ...]) -> bool:
 def arrays_of(inputs: Lanes, outcome: Outcome | Resumed) -> dict[str, np.ndarray]:
     """Return the states of a chunk as arrays [run, ...], with the runs of each point and seed."""
     lanes_of, points, seeds = inputs.out
-    each, run = np.unique(np.stack(lanes_of[:3]), axis=1, return_inverse=True)
-    at = tuple(each)
+    indices, run = np.unique(np.stack(lanes_of[:3]), axis=1, return_inverse=True)
+    at = tuple(indices)
     leaves = jax.device_get(jax.tree.leaves(outcome.state))
     arrays = {f"leaf{i}": np.asarray(leaf)[at] for i, leaf in enumerate(leaves)}
     ends = {name: np.asarray(getattr(outcome, name))[at] for name in ("diverged_at", "stopped_at")}
@@ -89,13 +89,13 @@ class Before:
         arrays = {}
         for name in names:
             first = entries[0].arrays[name][entries[0].place]
-            whole = np.broadcast_to(first, (*shape, *first.shape)).copy()
+            lane_values = np.broadcast_to(first, (*shape, *first.shape)).copy()
             for k, entry in enumerate(entries):
                 value = entry.arrays[name][entry.place]
                 if value.shape != first.shape:
                     return None
-                whole[tuple(axis[k] for axis in lanes_of[:3])] = value
-            arrays[name] = whole
+                lane_values[tuple(axis[k] for axis in lanes_of[:3])] = value
+            arrays[name] = lane_values
         diverged, stopped = arrays.pop("diverged_at"), arrays.pop("stopped_at")
         leaves = [arrays[f"leaf{i}"] for i in range(len(arrays))]
         if not self._fits(chunk, leaves):
@@ -110,14 +110,14 @@ class Before:
         shapes = [leaf.shape for leaf in jax.tree.leaves(state)]
         return shapes == [leaf.shape[3:] for leaf in leaves]
 
-    def joined(self, part: Part) -> Part | None:
+    def prepend_records(self, part: Part) -> Part | None:
         """Return a part with the records of its runs in this rectangle too, or None if some are
         lost.
         """
         records = self._request.schedule.records
         early = np.flatnonzero(records <= self.steps)
-        found = self._entries("part", part.point, part.place)
-        if found is None:
+        entries = self._entries("part", part.point, part.place)
+        if entries is None:
             return None
         stored_at = np.isin(records[early], self._records)
         at = np.searchsorted(self._records, records[early])
@@ -126,12 +126,12 @@ class Before:
             f"metric/{name}": np.isin(records[early], [*steps])
             for name, steps in (self._request.schedule.which or {}).items()
         }
-        for name in found[0].arrays:
+        for name in entries[0].arrays:
             recorded = wanted.get(name, self._request.schedule.which is None)
             if not name.startswith("metric/") or not (name in values or np.any(recorded)):
                 continue
             columns = np.flatnonzero(stored_at & recorded)
-            for k, (arrays, i) in enumerate(found):
+            for k, (arrays, i) in enumerate(entries):
                 stored = arrays[name][i]
                 if name not in values:
                     shape = (len(part.point), len(records), *stored.shape[1:])
@@ -151,12 +151,12 @@ class Before:
         with numerics(request.dtype, request.partitionable):
             inputs = lanes(request, chunk)
             index, points, seeds = inputs.out
-            found = self._entries("part", points, seeds)
-            if found is None:
+            entries = self._entries("part", points, seeds)
+            if entries is None:
                 return None
             stored = {
-                n: np.stack([entry.arrays[n][entry.place] for entry in found])
-                for n in found[0].arrays
+                n: np.stack([entry.arrays[n][entry.place] for entry in entries])
+                for n in entries[0].arrays
                 if n not in ("point", "place")
             }
             values: dict[str, np.ndarray] = {}
@@ -174,13 +174,15 @@ class Before:
             never = np.full(inputs.limit.shape, NEVER, np.int32)
             part = pick(request, chunk, inputs, Outcome(values, {}, {}, never, never, None, None))
         records, diverged = request.schedule.records[None, :], stored["diverged_at"][:, None]
-        gone = (diverged != NEVER) & (diverged <= records)
+        late = (inputs.limit[index[:3]][:, None] < records) | (
+            (diverged != NEVER) & (diverged <= records)
+        )
         if "stopped_at" in stored:
             stopped = stored["stopped_at"][:, None]
-            gone |= (stopped != NEVER) & (stopped < records)
+            late |= (stopped != NEVER) & (stopped < records)
         for name, array in part.values.items():
             if name.startswith("metric/"):
-                array[gone] = np.nan
+                array[late] = np.nan
         at = np.searchsorted(self._records, request.schedule.records)
         recorded = request.schedule.which
         for name in [name for name in stored if name.startswith("metric/")]:
@@ -212,10 +214,12 @@ class Before:
                 values = stored[f"analysis/{name}"]
             else:
                 values = stored[f"metric/{name}"][:, np.searchsorted(self._records, t)]
-            whole = np.zeros((layout.slots, layout.rows, layout.runs, *leaf.shape), leaf.dtype)
+            lane_values = np.zeros(
+                (layout.slots, layout.rows, layout.runs, *leaf.shape), leaf.dtype
+            )
             inner = tuple(slice(n) for n in values.shape[1:])
-            whole[(*index[:3], *inner)] = np.nan_to_num(values).astype(leaf.dtype)
-            leaves.append(whole)
+            lane_values[(*index[:3], *inner)] = np.nan_to_num(values).astype(leaf.dtype)
+            leaves.append(lane_values)
         return jax.tree.unflatten(jax.tree.structure(like), leaves)
 
     def _entries(self, kind: str, points: np.ndarray, seeds: np.ndarray) -> list[_Entry] | None:
@@ -226,7 +230,7 @@ class Before:
         axes = np.unravel_index(points, shape) if shape else ()
         old = [place[k] for place, k in zip(self._places, axes, strict=False)]
         seed = self._places[-1][seeds]
-        if any((each < 0).any() for each in (*old, seed)):
+        if any((index < 0).any() for index in (*old, seed)):
             return None
         point = np.ravel_multi_index(old, old_shape[:-1]) if old else np.zeros(len(seed), int)
         table = self._table(kind)
@@ -255,8 +259,8 @@ class Before:
 
     @functools.lru_cache(maxsize=4)  # noqa: B019
     def _arrays(self, kind: str, chunk: str) -> Mapping[str, np.ndarray] | None:
-        found = self._store.read(self._rectangle, chunk, kind)
-        return None if found is None else found.arrays
+        content = self._store.read(self._rectangle, chunk, kind)
+        return None if content is None else content.arrays
 
 
 def new_observables(content: Mapping[str, Any], request: Request) -> frozenset[str]:

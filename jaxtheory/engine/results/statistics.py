@@ -7,6 +7,8 @@ import xarray as xr
 
 from jaxtheory.engine.results.labeled import takes_labeled
 
+__all__ = ["Average", "average", "counted", "slope"]
+
 # names of coordinates, with spaces so that they cannot collide with the name of an axis
 BEHIND, OF_SEEDS = "runs behind the mean", "seeds behind the mean"
 
@@ -114,3 +116,7 @@ def slope(values: xr.DataArray, dim: str) -> xr.DataArray:
     x, y = xr.apply_ufunc(np.log, values[dim].astype(float)), xr.apply_ufunc(np.log, values)
     x = x - x.mean(dim)
     return xr.dot(x, y, dim=dim) / xr.dot(x, x, dim=dim)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -31,7 +31,7 @@ from jaxtheory.engine.results import difference, packed
 from jaxtheory.engine.results.packed import Packed
 from jaxtheory.engine.results.rectangle import Rectangle, check_content, is_same
 from jaxtheory.system import disk, locks
-from jaxtheory.system.temporary import PREFIX, beside, owned, tidy
+from jaxtheory.system.temporary import PREFIX, owned, temporary_sibling, tidy
 
 FORMAT = 4
 KEYS = (
@@ -92,8 +92,10 @@ class Store:
         """
         stored = read_manifest(self.path)["runs"]
         if not is_same(stored, runs):
-            found = self.rectangles()
-            difference.refuse(self.path, (stored, found[0].content if found else {}), (runs, grid))
+            rectangles = self.rectangles()
+            difference.refuse(
+                self.path, (stored, rectangles[0].content if rectangles else {}), (runs, grid)
+            )
 
     def begin(self, runs: Mapping[str, Any]) -> None:
         """Create the directory, or find it created, and remove what killed processes left."""
@@ -132,7 +134,7 @@ class Store:
             for file in sorted((self.path / "parts").iterdir()):
                 match = _RECTANGLE.fullmatch(file.name)
                 rectangle = match and _read_rectangle(file, int(match[1]))
-                if rectangle and rectangle.name not in [other.name for other in rectangles]:
+                if rectangle and rectangle.name not in [peer.name for peer in rectangles]:
                     rectangles.append(rectangle)
         return rectangles
 
@@ -145,10 +147,10 @@ class Store:
         rectangle = Rectangle(0, content)
         while True:
             present = self.rectangles()
-            for other in present:
-                if other.mark == rectangle.mark:
-                    return other
-            number = max((other.number for other in present), default=0) + 1
+            for peer in present:
+                if peer.mark == rectangle.mark:
+                    return peer
+            number = max((peer.number for peer in present), default=0) + 1
             file = self.path / "parts" / f"{number:06d}-{rectangle.name}.json"
             with self.errors():
                 publish(file, signed({"format": FORMAT, **content}))
@@ -236,7 +238,7 @@ class Store:
 
 def publish(file: Path, data: bytes, intact: Callable[[], bool] = lambda: True) -> None:
     """Write a file in one step, unless it exists; one that is not intact is replaced."""
-    with beside(file) as temporary:
+    with temporary_sibling(file) as temporary:
         disk.synced(temporary, data)
         try:
             os.link(temporary, file)
@@ -270,15 +272,15 @@ def read_manifest(path: Path) -> dict[str, Any]:
     """Return the manifest of a store. Raises InputError if it is damaged or of another format."""
     try:
         manifest = read_signed(path / MANIFEST)
-        other = manifest["format"] != FORMAT
-        if not other and not isinstance(manifest["runs"]["config"], dict):
+        is_foreign = manifest["format"] != FORMAT
+        if not is_foreign and not isinstance(manifest["runs"]["config"], dict):
             raise ValueError("its entries have other types")
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(
             f"{path / MANIFEST} cannot be read ({type(error).__name__}: {error}); choose another "
             "directory for store="
         ) from None
-    if other:
+    if is_foreign:
         raise InputError(
             f"{path} was written by another version of jaxtheory; read it with "
             f"jaxtheory.open_store({str(path)!r}) or `jaxtheory export`, and choose another "

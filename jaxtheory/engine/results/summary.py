@@ -67,8 +67,8 @@ def summary(data: xr.Dataset, rows: int = _ROWS, columns: int | None = None) -> 
 
 def _behind(values: list[xr.DataArray]) -> str:
     """Number of runs behind the means, such as `4`, or `1 to 4 of 4` if some runs have no value."""
-    seeds = max((each.sizes["seed"] for each in values), default=1)
-    counts = np.array([n for each in values for n in average(each).n.values.ravel()] or [seeds])
+    seeds = max((array.sizes["seed"] for array in values), default=1)
+    counts = np.array([n for array in values for n in average(array).n.values.ravel()] or [seeds])
     low, high = counts[counts > 0].min(initial=seeds), counts.max(initial=0)
     return str(seeds) if low == high == seeds else f"{low} to {high} of {seeds}"
 
@@ -119,8 +119,8 @@ def at_end(data: xr.Dataset, values: xr.DataArray, metric: str) -> xr.DataArray:
         places = np.maximum(np.searchsorted(last, ended.values, side="right") - 1, 0)
         at = ended.copy(data=last[places])
         stopped = values.sel(step=at).drop_vars("step")
-        rest = at_end(data.drop_vars("stopped_at"), values, metric)
-        return xr.where(ended >= 0, stopped, rest.drop_vars("step", errors="ignore"))
+        final_values = at_end(data.drop_vars("stopped_at"), values, metric)
+        return xr.where(ended >= 0, stopped, final_values.drop_vars("step", errors="ignore"))
     if "steps" not in data.coords:
         return values.sel(step=last[-1])
     ends = [last[last <= n][-1] if (last <= n).any() else last[0] for n in data["steps"].values]
@@ -131,9 +131,9 @@ def at_end(data: xr.Dataset, values: xr.DataArray, metric: str) -> xr.DataArray:
 def _recorded(data: xr.Dataset, metric: str) -> np.ndarray:
     """Steps at which some run has a value of a metric; all steps if no run has one."""
     values = data[metric]
-    seen = values.notnull().any([dim for dim in values.dims if dim != "step"]).values
+    has_value = values.notnull().any([dim for dim in values.dims if dim != "step"]).values
     steps: np.ndarray = data["step"].values
-    return steps[seen] if seen.any() else steps
+    return steps[has_value] if has_value.any() else steps
 
 
 def _title(data: xr.Dataset, metric: str) -> str:
@@ -155,12 +155,12 @@ def _gaps(data: xr.Dataset, metric: str) -> dict[str, xr.DataArray]:
 def _texts(values: xr.DataArray, axes: list[str]) -> np.ndarray:
     """Mean ± standard error over seeds of each point, in the order of the axes."""
     over = average(values)
-    each = (x.transpose(*axes).values.ravel() for x in (over.mean, over.error, over.n))
+    columns = (x.transpose(*axes).values.ravel() for x in (over.mean, over.error, over.n))
     seeds = values.sizes["seed"]
     return np.array(
         [
             _estimate(mean, error) + (f" (n = {n} of {seeds})" if 0 < n < seeds else "")
-            for mean, error, n in zip(*each, strict=True)
+            for mean, error, n in zip(*columns, strict=True)
         ]
     )
 

@@ -24,11 +24,11 @@ def require_present(path: object, stored: Iterable[Versions], accept: bool) -> N
         accept: True to accept other versions. Those of this process are accepted, too, if a part
             was computed under them.
     """
-    now, every = present(), list(stored)
-    others = [versions for versions in every if versions != now]
-    if accept or not others or now in every:
+    now, all_versions = present(), list(stored)
+    mismatches = [versions for versions in all_versions if versions != now]
+    if accept or not mismatches or now in all_versions:
         return
-    first = others[0]
+    first = mismatches[0]
     changes = ", ".join(
         f"{name} {first.get(name) or 'none'}, now {name} {now.get(name) or 'none'}"
         for name in {**first, **now}

@@ -69,11 +69,11 @@ def parts_of(
             continue
         arrays = packed_part.arrays
         old = np.unravel_index(arrays["point"], inner) if inner else ()
-        new = [each[k] for each, k in zip(at, old, strict=False)]
+        new = [index[k] for index, k in zip(at, old, strict=False)]
         seed = at[-1][arrays["place"]]
         point = np.ravel_multi_index(new, shape[:-1], "clip") if new else np.zeros_like(seed)
         values = {n: a for n, a in arrays.items() if n not in ("point", "place")}
-        mine = np.all([seed >= 0, *(each >= 0 for each in new)], axis=0)
+        mine = np.all([seed >= 0, *(index >= 0 for index in new)], axis=0)
         yield Part(point, seed, values).at(mine)
 
 

@@ -28,13 +28,13 @@ class Stored(NamedTuple):
 def recorded(values: xr.DataArray) -> np.ndarray:
     """Return the places along "step" at which some run has a value; all places if none has one."""
     steps = values.sizes["step"]
-    others = tuple(k for k, dim in enumerate(values.dims) if dim != "step")
-    seen = np.zeros(steps, bool)
+    other_axes = tuple(k for k, dim in enumerate(values.dims) if dim != "step")
+    mask = np.zeros(steps, bool)
     for block in _pieces(values, _long_dim(values)):
-        seen |= ~np.isnan(block.values.astype(float)).all(axis=others)
-        if seen.all():
+        mask |= ~np.isnan(block.values.astype(float)).all(axis=other_axes)
+        if mask.all():
             break
-    return np.flatnonzero(seen) if seen.any() else np.arange(steps)
+    return np.flatnonzero(mask) if mask.any() else np.arange(steps)
 
 
 def _long_dim(values: xr.DataArray) -> str:
@@ -50,9 +50,9 @@ def _pieces(values: xr.DataArray, dim: str) -> Iterator[xr.DataArray]:
     if not dim:
         yield values
         return
-    each = max(_BLOCK * values.sizes[dim] // values.size, 1)
-    for first in range(0, values.sizes[dim], each):
-        yield values.isel({dim: slice(first, first + each)})
+    length = max(_BLOCK * values.sizes[dim] // values.size, 1)
+    for first in range(0, values.sizes[dim], length):
+        yield values.isel({dim: slice(first, first + length)})
 
 
 def stored(values: xr.DataArray, kept: Kept) -> Stored:
@@ -66,8 +66,8 @@ def stored(values: xr.DataArray, kept: Kept) -> Stored:
     arrays = {}
     for name in pieces[0]:
         dims = [d for d in values.dims if d != "seed" or name not in STATISTICS]
-        several = [piece[name] for piece in pieces]
-        arrays[name] = np.concatenate(several, dims.index(dim)) if dim else several[0]
+        parts = [piece[name] for piece in pieces]
+        arrays[name] = np.concatenate(parts, dims.index(dim)) if dim else parts[0]
     kind = "f4" if all(map(_fits_float32, arrays.values())) else "f8"
     return Stored({name: np.asarray(a, kind) for name, a in arrays.items()}, kind)
 
@@ -93,15 +93,15 @@ def statistics(array: np.ndarray, axis: int) -> dict[str, np.ndarray]:
     numbers.sort(axis=0)  # NaN is last
     count = (~np.isnan(numbers)).sum(axis=0)
     some = np.where(count > 0, count, np.nan)
-    found = {"mean": np.nansum(numbers, axis=0) / some}
+    summary = {"mean": np.nansum(numbers, axis=0) / some}
     last = np.maximum(count - 1, 0)
     for name, share in _QUANTILES.items():
         place = share * last
         below = np.floor(place).astype(int)
         one = np.take_along_axis(numbers, below[None], 0)[0]
         next_one = np.take_along_axis(numbers, np.minimum(below + 1, last)[None], 0)[0]
-        found[name] = one + (place - below) * (next_one - one)
-    return found | {"n": count}
+        summary[name] = one + (place - below) * (next_one - one)
+    return summary | {"n": count}
 
 
 def _fits_float32(array: np.ndarray) -> bool:

@@ -58,8 +58,8 @@ def axes(data: xr.Dataset) -> list[str]:
     """Return the axes of a sweep; of another dataset, the dimensions that all variables have."""
     if "diverged_at" in data:
         return axes_of(data)
-    several = [{*variable.dims} for variable in data.data_vars.values()]
-    common = set.intersection(*several) if several else set()
+    dim_sets = [{*variable.dims} for variable in data.data_vars.values()]
+    common = set.intersection(*dim_sets) if dim_sets else set()
     return [str(dim) for dim in data.dims if dim in common and dim not in ("seed", "step")]
 
 
@@ -82,24 +82,24 @@ def content(sweep: Sweep, entries: int = ENTRIES) -> Content:
             variable = variable.isel(step=places)
         steps = _steps(variable)
         sizes = {str(dim): n for dim, n in variable.sizes.items()}
-        kept = thinned(sizes, axes(sweep.data), steps, most)
-        found = stored(variable, kept)
-        at = {d: places[p] if d == "step" else p for d, p in kept.places.items()}
+        selection = thinned(sizes, axes(sweep.data), steps, most)
+        payload = stored(variable, selection)
+        at = {d: places[p] if d == "step" else p for d, p in selection.places.items()}
         listed.append(
             {
                 "name": name,
                 "meaning": str(variable.attrs.get("long_name", "")),
                 "dims": list(at),
                 "at": at,
-                "kind": found.kind,
-                "arrays": {part: len(arrays) + k for k, part in enumerate(found.arrays)},
-                "notes": kept.notes,
+                "kind": payload.kind,
+                "arrays": {part: len(arrays) + k for k, part in enumerate(payload.arrays)},
+                "notes": selection.notes,
                 "seeds": sizes.get("seed", 1),
                 **_place_of(name, variable, [*variables], axes(sweep.data)),
             }
         )
-        arrays += map(encoded, found.arrays.values())
-    dims = labels.kept([entry["at"] for entry in listed])
+        arrays += map(encoded, payload.arrays.values())
+    dims = labels.describe([entry["at"] for entry in listed])
     _refer(listed, dims)
     return Content(_about(sweep, left_out) | {"dims": dims, "variables": listed}, arrays)
 
@@ -110,7 +110,7 @@ def _variables(data: xr.Dataset) -> tuple[dict[str, xr.DataArray], list[str]]:
     `diverged_at` becomes NaN for runs that stayed finite, and `diverged` is 1 or 0; both are left
     out if no run diverged. Likewise `stopped_at`.
     """
-    found, left_out = {}, []
+    variables, left_out = {}, []
     order = [*axes(data), "seed", "step"]
     for name, variable in data.data_vars.items():
         dims = [dim for dim in order if dim in variable.dims]
@@ -118,19 +118,19 @@ def _variables(data: xr.Dataset) -> tuple[dict[str, xr.DataArray], list[str]]:
         if variable.dtype.kind not in "biuf" or not variable.size:
             left_out.append(str(name))
         elif name not in _RUNS:
-            found[str(name)] = variable.transpose(*dims, *inner)
+            variables[str(name)] = variable.transpose(*dims, *inner)
     for name, meaning in _RUNS.items():
         if _ended(data, name):
             at = data[name].transpose(*(dim for dim in order if dim in data[name].dims))
-            found[name] = at.where(at >= 0).assign_attrs(long_name=meaning)
-    if "diverged_at" in found:
-        at = data["diverged_at"].transpose(*found["diverged_at"].dims)
+            variables[name] = at.where(at >= 0).assign_attrs(long_name=meaning)
+    if "diverged_at" in variables:
+        at = data["diverged_at"].transpose(*variables["diverged_at"].dims)
         share = (at >= 0).astype(np.float32).where(at.notnull())
         meaning = "1 for a run that diverged, so that the mean over seeds is their share"
-        found["diverged"] = share.assign_attrs(long_name=meaning)
+        variables["diverged"] = share.assign_attrs(long_name=meaning)
     last = lambda name: (name in ("diverged", *_RUNS), name.startswith(_PREDICTED))
     first = lambda name: (name != "loss", *last(name), name)
-    return {name: found[name] for name in sorted(found, key=first)}, sorted(left_out)
+    return {name: variables[name] for name in sorted(variables, key=first)}, sorted(left_out)
 
 
 def _ended(data: xr.Dataset, name: str) -> int:
@@ -144,11 +144,11 @@ def _need(variable: xr.DataArray) -> int:
 
 def _shares(needs: list[int], total: int) -> list[int]:
     """Divide a total among needs: small ones are met, and the others get equal shares."""
-    shares, left = [0] * len(needs), total
+    shares, remaining = [0] * len(needs), total
     order = sorted(range(len(needs)), key=lambda i: needs[i])
     for rank, i in enumerate(order):
-        shares[i] = min(needs[i], left // (len(needs) - rank))
-        left -= shares[i]
+        shares[i] = min(needs[i], remaining // (len(needs) - rank))
+        remaining -= shares[i]
     return shares
 
 
@@ -177,8 +177,8 @@ def _place_of(
     if name.startswith(WEIGHTS):
         return {"group": "weights"}
     inner = {*variable.dims} - {*axes, "seed", "step"}
-    along = "along training" if "step" in variable.dims else "of the final parameters"
-    return {"group": f"{along}, with further dimensions" if inner else along}
+    group = "along training" if "step" in variable.dims else "of the final parameters"
+    return {"group": f"{group}, with further dimensions" if inner else group}
 
 
 class _Labels:
@@ -187,7 +187,7 @@ class _Labels:
     def __init__(self, data: xr.Dataset):
         self._data, self._axes = data, axes(data)
 
-    def kept(self, several: list[dict[str, np.ndarray]]) -> list[dict[str, Any]]:
+    def describe(self, several: list[dict[str, np.ndarray]]) -> list[dict[str, Any]]:
         """Describe the dimensions of variables, with the labels of the places that any has."""
         names = list(dict.fromkeys(dim for at in several for dim in at))
         order = [*self._axes, "seed", "step"]
@@ -256,7 +256,7 @@ def _about(sweep: Sweep, left_out: list[str]) -> dict[str, Any]:
         "theory": str(attributes.get("theory", "")),
         "key": str(attributes.get("key", "")),
         "facts": [[title, str(attributes[a])] for a, title in _FACTS.items() if a in attributes],
-        "config": [[str(name), _written(value)] for name, value in rows],
+        "config": [[str(name), _text(value)] for name, value in rows],
         "finished": sweep.finished,
         "runs": sweep.runs,
         "points": math.prod(sweep.data.sizes[dim] for dim in axes(sweep.data)),
@@ -269,5 +269,5 @@ def _about(sweep: Sweep, left_out: list[str]) -> dict[str, Any]:
     }
 
 
-def _written(value: Any) -> str:
+def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)

@@ -10,7 +10,7 @@ from jaxtheory.reports.explorer.library import require_library
 from jaxtheory.reports.explorer.page import page
 from jaxtheory.reports.explorer.pages import PAGE, Pages
 from jaxtheory.system import disk
-from jaxtheory.system.whole import write
+from jaxtheory.system.atomic import write
 
 
 def explore(data: xr.Dataset | str | Path, to: str | Path | None = None) -> Path:

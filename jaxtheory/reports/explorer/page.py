@@ -25,13 +25,13 @@ def page(sweep: Sweep) -> str:
     library()  # fails before the dataset is read
     entries = ENTRIES
     while True:
-        text = _written(content(sweep, entries))
+        text = _fill(content(sweep, entries))
         if len(text) <= LARGEST or entries < 1 << 10:  # all characters are ASCII
             return text
         entries //= 2
 
 
-def _written(shown: Content) -> str:
+def _fill(shown: Content) -> str:
     """Fill the template."""
     script = "\n".join(_read(f"{name}.js") for name in _SCRIPTS)
     return render(

@@ -12,8 +12,8 @@ from jaxtheory.reports.explorer.content import Sweep, axes
 from jaxtheory.reports.explorer.library import require_library
 from jaxtheory.reports.explorer.page import page, policy, render
 from jaxtheory.reports.explorer.source import Source, store_at, stores_in
+from jaxtheory.system.atomic import write
 from jaxtheory.system.temporary import tidy
-from jaxtheory.system.whole import write
 
 PAGE = "explore.html"
 _Tell = Callable[[str], None]
@@ -168,12 +168,12 @@ def _facts(sweep: Sweep) -> dict[str, str]:
     """One line of the list, about one sweep."""
     data = sweep.data
     lost = int((data["diverged_at"] >= 0).sum()) if "diverged_at" in data else 0
-    whole = sweep.finished == sweep.runs
+    is_complete = sweep.finished == sweep.runs
     return {
         "theory": str(data.attrs.get("theory", "")),
         "key": str(data.attrs.get("key", "")),
         "axes": ", ".join(f"{axis} ({data.sizes[axis]})" for axis in axes(data)),
         "runs": str(sweep.runs),
-        "state": "finished" if whole else f"{sweep.finished} of {sweep.runs} runs",
+        "state": "finished" if is_complete else f"{sweep.finished} of {sweep.runs} runs",
         "diverged": f"{lost} ({100 * lost / sweep.finished:.2g} %)" if lost else "0",
     }

@@ -25,12 +25,12 @@ def stores_in(path: Path) -> list[Path]:
         raise InputError(f"{path}: no such directory; give a store or a directory with stores")
     if not path.is_dir():
         raise InputError(f"{path} is a file; give a store or a directory with stores")
-    found = sorted(file.parent for file in path.glob(f"*/{MANIFEST}"))
-    if not found:
+    stores = sorted(file.parent for file in path.glob(f"*/{MANIFEST}"))
+    if not stores:
         raise InputError(
             f"{path} has no store of a sweep: neither it nor a directory in it has a {MANIFEST}"
         )
-    return found
+    return stores
 
 
 class Source:
@@ -74,13 +74,13 @@ class Source:
             if (old := _of_earlier_format(self.path)) is None:
                 why = str(error).partition(";")[0]
                 raise InputError(f"{why}; rerun the command that wrote the store") from None
-            return self._whole(old)
+            return self._finish(old)
         if (request := datasets.begun(self.path)) is None:
             raise InputError(
                 f"{self.path} is damaged; rerun the command that wrote it to compute it again"
             )
         if (data := datasets.finished(self.path, request["request"])) is not None:
-            return self._whole(data)
+            return self._finish(data)
         if not request["described"]:
             raise InputError(f"{self.path}: the search for boundaries is not finished")
         arrived = len(list((self.path / "parts").glob("*.part")))
@@ -93,7 +93,7 @@ class Source:
         self._seen = arrived
         return Sweep(self.path.name, *partial_view(self.path, request))
 
-    def _whole(self, data: xr.Dataset) -> Sweep:
+    def _finish(self, data: xr.Dataset) -> Sweep:
         self._seen = "whole"
         return whole_sweep(self.path.name, data)
 

@@ -40,8 +40,8 @@ def size(counts: Mapping[str, int], seeds: int) -> int:
 
     `counts` is the number of kept places along each dimension, and `seeds` that of all seeds.
     """
-    rest = math.prod(n for dim, n in counts.items() if dim != "seed")
-    return rest * (counts.get("seed", 1) + (len(STATISTICS) if seeds > 1 else 0))
+    seed_size = math.prod(n for dim, n in counts.items() if dim != "seed")
+    return seed_size * (counts.get("seed", 1) + (len(STATISTICS) if seeds > 1 else 0))
 
 
 def thinned(sizes: Mapping[str, int], axes: Sequence[str], steps: np.ndarray, most: int) -> Kept:
@@ -71,17 +71,17 @@ def thinned(sizes: Mapping[str, int], axes: Sequence[str], steps: np.ndarray, mo
     while not fits() and any(len(places[dim]) > _FEW_PLACES for dim in further):
         dim = max(further, key=lambda dim: len(places[dim]))
         places[dim] = places[dim][::2]
-    rest = [dim for dim in sizes if dim != "seed"]
-    while not fits() and any(len(places[dim]) > 1 for dim in rest):
-        dim = max(rest, key=lambda dim: len(places[dim]))
+    other_dims = [dim for dim in sizes if dim != "seed"]
+    while not fits() and any(len(places[dim]) > 1 for dim in other_dims):
+        dim = max(other_dims, key=lambda dim: len(places[dim]))
         places[dim] = _half(places[dim]) if dim in axes else places[dim][::2]
     return Kept(places, _notes(places, sizes, seeds))
 
 
 def _seeds_that_fit(places: Mapping[str, np.ndarray], seeds: int, most: int) -> int:
     """Number of seeds that are kept one by one, at least 1."""
-    rest = math.prod(len(at) for dim, at in places.items() if dim != "seed")
-    return min(max(most // max(rest, 1) - len(STATISTICS), 1), seeds)
+    seed_size = math.prod(len(at) for dim, at in places.items() if dim != "seed")
+    return min(max(most // max(seed_size, 1) - len(STATISTICS), 1), seeds)
 
 
 def _half(places: np.ndarray) -> np.ndarray:

@@ -52,14 +52,14 @@ def given(
         >>> problem.weights.shape, config.dimension.n
         ((4, 4), 4)
     """
-    X, others = (x[None] if np.ndim(x) == 2 else x for x in (inputs, heldout))
+    X, heldout_inputs = (x[None] if np.ndim(x) == 2 else x for x in (inputs, heldout))
     arrays, n = read_arrays(
         {
             "inputs": (X, FLOATS, "S L d"),
             "query": (query, FLOATS, "d k"),
             "key": (key, FLOATS, "d k"),
             "attends": (attends, BOOLEANS, "L L"),
-            "heldout": (others, FLOATS, "heldout L d"),
+            "heldout": (heldout_inputs, FLOATS, "heldout L d"),
         }
     )
     d, k = n["d"], n["k"]

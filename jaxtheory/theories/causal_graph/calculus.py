@@ -18,11 +18,11 @@ def gradient(params: Params, batch: Batch, _problem: Problem, config: Config) ->
     dL/dA1_i. = (diag W_i - W_i W_i^T) dL/dW_i.
     dL/dA2[k, l] = sum over prompts with s_T = l of sum_{i, j: s_j = k} dL/dz_i W_ij
     """
-    found = model.forward(params, batch, config)
-    dz = of_logits(found, batch, config)
+    forward = model.forward(params, batch, config)
+    dz = of_logits(forward, batch, config)
     states = Size.wrap(config.num_states)
-    dA2 = model.by_state(found.W.T @ dz, batch.s.T, states) @ model.queries(batch, states).T
-    return Params(attention.softmax_vjp(found.W, dz @ found.b.T), dA2)
+    dA2 = model.by_state(forward.W.T @ dz, batch.s.T, states) @ model.queries(batch, states).T
+    return Params(attention.softmax_vjp(forward.W, dz @ forward.b.T), dA2)
 
 
 def of_logits(found: Forward, batch: Batch, config: Config) -> Float[Array, "T P"]:

@@ -29,7 +29,7 @@ class Prompts(NamedTuple):
 def problem(key: Array, config: Data) -> Problem:
     """Draw the graph, P training prompts and 2000 test prompts."""
     p, train, test = raw(key, config)
-    return made(p, train, test, config.num_prompts, TEST_PROMPTS, config)
+    return make_problem(p, train, test, config.num_prompts, TEST_PROMPTS, config)
 
 
 def raw(key: Array, config: Data) -> tuple[Int[Array, " T"], Prompts, Prompts]:
@@ -37,12 +37,12 @@ def raw(key: Array, config: Data) -> tuple[Int[Array, " T"], Prompts, Prompts]:
     for_graph, for_train, for_test = jax.random.split(key, 3)
     p, P = parents(for_graph, config), Size.wrap(config.num_prompts)
     keys = jax.random.split(for_train, P.cap), jax.random.split(for_test, TEST_PROMPTS)
-    both = prompts(jnp.concatenate(keys), p, config)  # at once: random numbers are slow to compile
-    train = Prompts(*(draws.masked(x[: P.cap], P) for x in both))
-    return p, train, Prompts(*(x[P.cap :] for x in both))
+    pool = prompts(jnp.concatenate(keys), p, config)  # at once: random numbers are slow to compile
+    train = Prompts(*(draws.masked(x[: P.cap], P) for x in pool))
+    return p, train, Prompts(*(x[P.cap :] for x in pool))
 
 
-def made(
+def make_problem(
     p: Int[Array, " T"],
     train: Prompts,
     test: Prompts,
@@ -51,8 +51,8 @@ def made(
     config: Data,
 ) -> Problem:
     """The problem of these prompts. The information is that of the training prompts."""
-    told = information(train.pi, p, count, config)
-    return Problem(p, batch(train, count, config), batch(test, test_count, config), *told)
+    statistics = information(train.pi, p, count, config)
+    return Problem(p, batch(train, count, config), batch(test, test_count, config), *statistics)
 
 
 def sample(key: Array, problem: Problem, config: Data) -> Batch:
@@ -103,8 +103,8 @@ def transitions(keys: Array, config: Data) -> Float[Array, "P S S"]:
     rows = jnp.where(valid, jnp.exp(jnp.where(valid, logs - top, 0)), 0)
     rows = rows / jnp.sum(rows, axis=2, keepdims=True)
     n = jnp.asarray(Size.wrap(S).real, float)
-    both = valid & valid.transpose(0, 2, 1)
-    return jnp.where(both, (rows + LEAST) / (1 + n * LEAST), 0)
+    valid_pairs = valid & valid.transpose(0, 2, 1)
+    return jnp.where(valid_pairs, (rows + LEAST) / (1 + n * LEAST), 0)
 
 
 def stationary(pi: Float[Array, "P S S"]) -> Float[Array, "P S"]:
@@ -203,5 +203,5 @@ def information(
     up = generations(p)
     related = (up >= 0) & (indices(T.cap)[None, :] <= indices(T.cap)[:, None]) & T.mask()[:, None]
     down = jnp.maximum(up, 0)  # from i, and its transpose from j
-    found = by_squares[down.T, down], by_powers[down.T + 1, down]
-    return jnp.where(related, found[0], 0), jnp.where(related, found[1], 0)
+    entries = by_squares[down.T, down], by_powers[down.T + 1, down]
+    return jnp.where(related, entries[0], 0), jnp.where(related, entries[1], 0)

@@ -70,11 +70,11 @@ def given(
     elif bool(jnp.any((p < 0) | (p > indices(n["T"])))):
         raise InputError("parents: p(i) must be 0, or one of 1..i-1; they are counted from 1")
     train = _batch("", s, pi, config)
-    held = unknown(train)
+    test_batch = unknown(train)
     if test is not None:
         if not isinstance(test, tuple) or len(test) != 2:
             raise InputError("test: give (tokens, transitions)")
-        others, m = read_arrays(
+        test_arrays, m = read_arrays(
             {
                 "test tokens": (test[0], INTEGERS, "B T"),
                 "test transitions": (test[1], FLOATS, "B S S"),
@@ -86,9 +86,11 @@ def given(
                 raise InputError(
                     f"test {what}: {symbol} = {m[symbol]}, but {what} have {symbol} = {n[symbol]}"
                 )
-        held = _batch("test ", others["test tokens"], others["test transitions"], config)
-    told = data.information(pi, p, n["P"], config)
-    return Problem(p, train, held, *told), train, config
+        test_batch = _batch(
+            "test ", test_arrays["test tokens"], test_arrays["test transitions"], config
+        )
+    statistics = data.information(pi, p, n["P"], config)
+    return Problem(p, train, test_batch, *statistics), train, config
 
 
 def _batch(kind: str, s: Int[Array, "P T"], pi: Float[Array, "P S S"], config: Config) -> Batch:
@@ -101,9 +103,9 @@ def _batch(kind: str, s: Int[Array, "P T"], pi: Float[Array, "P S S"], config: C
             f"{kind}transitions: entries must be >= 0 and rows must sum to 1; were they meant "
             "transposed?"
         )
-    many = np.linalg.matrix_rank(np.eye(S) - np.asarray(pi, float), tol=SUMS) < S - 1
-    if many.any():
+    faults = np.linalg.matrix_rank(np.eye(S) - np.asarray(pi, float), tol=SUMS) < S - 1
+    if faults.any():
         raise InputError(
-            f"{kind}transitions: matrix {int(np.argmax(many))} has more than one stationary law"
+            f"{kind}transitions: matrix {int(np.argmax(faults))} has more than one stationary law"
         )
     return data.batch(data.Prompts(s, pi), P, config)

@@ -96,11 +96,11 @@ def predict(problem: Problem, config: Config, steps: Int[Array | np.ndarray, " n
     test_loss: bayes    posterior mean of pi(.|s_T)
     test_loss: entropy  pi(.|s_T) itself
     """
-    found = laws.levels(problem.test, problem.parents, config)
+    levels = laws.levels(problem.test, problem.parents, config)
     shape = np.asarray(steps).shape
     return {
         f"test_loss:{name}": jnp.broadcast_to(value, shape)
-        for name, value in found._asdict().items()
+        for name, value in levels._asdict().items()
     }
 
 
@@ -113,8 +113,8 @@ def assumptions(problem: Problem, config: Config) -> dict:
     i = indices(Size.wrap(config.length).cap)
     has, place = problem.parents > 0, jnp.maximum(problem.parents - 1, 0)
     at_parent = jnp.take_along_axis(problem.overlap, place[:, None], axis=1)[:, 0]
-    others = model.causal(Size.wrap(config.length)) & (i[None, :] != place[:, None])
-    rival = jnp.max(jnp.where(others, problem.overlap, -jnp.inf), axis=1)
+    non_parents = model.causal(Size.wrap(config.length)) & (i[None, :] != place[:, None])
+    rival = jnp.max(jnp.where(non_parents, problem.overlap, -jnp.inf), axis=1)
     margins = {
         "overlap largest at the parent": jnp.min(jnp.where(has, at_parent - rival, jnp.inf)),
         "long prompts: T > 10 S": T - 10 * S,

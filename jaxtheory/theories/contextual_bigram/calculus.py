@@ -41,10 +41,10 @@ def attention_gradient(u: Float[Array, "B N"], batch: Batch, config: Config) -> 
     else:
         hot = model.occurrences(batch, config).astype(u.dtype)
         n = hot.shape[1]
-        rest = jnp.sum(u[:, n:], axis=1, keepdims=True)  # 0 where each token has its own n
-        of = jax.nn.one_hot(k, N, dtype=u.dtype, axis=0)
-        each = of[:, :, None] * (u[:, :n] - rest)[None]
-        total = each.reshape(N, -1) @ hot.reshape(-1, x.shape[1]) + of @ rest
+        baseline = jnp.sum(u[:, n:], axis=1, keepdims=True)  # 0 where each token has its own n
+        queries = jax.nn.one_hot(k, N, dtype=u.dtype, axis=0)
+        contributions = queries[:, :, None] * (u[:, :n] - baseline)[None]
+        total = contributions.reshape(N, -1) @ hot.reshape(-1, x.shape[1]) + queries @ baseline
     return draws.masked(total.T, config.length)
 
 
@@ -138,7 +138,9 @@ def proximal(
     )
 
 
-def kept(A: Float[Array, "T N"], share: Float[ArrayLike, ""], config: Config) -> Bool[Array, "T N"]:
+def support_mask(
+    A: Float[Array, "T N"], share: Float[ArrayLike, ""], config: Config
+) -> Bool[Array, "T N"]:
     """True for entries of at least `share` times the largest of their column, and nowhere where the
     largest is not positive.
 
@@ -155,7 +157,7 @@ def thresholded(
     """A with small entries set to zero, then projected onto columns of sum 1. Source: section
     E.1.
     """
-    return projected(jnp.where(kept(A, share, config), A, 0), config)
+    return projected(jnp.where(support_mask(A, share, config), A, 0), config)
 
 
 def rounded(
@@ -166,7 +168,7 @@ def rounded(
 
     Source: appendix F.
     """
-    large = jnp.where(kept(A, share, config), A, 0)
+    large = jnp.where(support_mask(A, share, config), A, 0)
     total = jnp.sum(large, axis=0, keepdims=True)
     return jnp.where(
         total > 0, large / jnp.where(total > 0, total, 1), model.uniform_attention(config)

@@ -74,8 +74,8 @@ def dirichlet(key: Array, rows: Size, config: Config) -> Float[Array, "rows N"]:
     logarithms, since small alpha underflows.
     """
     N, alpha = config.num_states, jnp.asarray(config.concentration, float)
-    each = 2 * PROPOSALS + 1
-    draw = lambda k, shape: jax.random.uniform(k, (shape[0] * each,)).reshape(shape[0], each)
+    width = 2 * PROPOSALS + 1
+    draw = lambda k, shape: jax.random.uniform(k, (shape[0] * width,)).reshape(shape[0], width)
     u = draws.stable(draw, key, rows, N)
     x, log_u = ndtri(u[..., :PROPOSALS]), jnp.log1p(-u[..., PROPOSALS:])
     d = alpha + 2 / 3
@@ -173,16 +173,16 @@ def sample(key: Array, problem: Problem, config: Config) -> Batch:
     2^-34. Query, position and label have a full float each.
     """
     N, T, B = config.num_states, config.length, config.batch_size
-    for_tokens, for_rest = jax.random.split(key)
-    rest = draws.stable(jax.random.uniform, for_rest, B, 4)
+    for_tokens, for_uniforms = jax.random.split(key)
+    uniforms = draws.stable(jax.random.uniform, for_uniforms, B, 4)
     words = draws.words(for_tokens, B.cap, math.ceil(T.cap / 2))
     halves = jnp.stack([words & (RESOLUTION - 1), words >> 16], axis=2)
     halves = halves.reshape(B.cap, -1)[:, : T.cap].astype(jnp.int32)
     tokens = draws.masked(
-        count_reached(halves, thresholds(problem.stationary, rest[:, 0], config), config), B, T
+        count_reached(halves, thresholds(problem.stationary, uniforms[:, 0], config), config), B, T
     )
-    query = pick(rest[:, 1], jnp.broadcast_to(problem.stationary[None, :], (B.cap, N.cap)), N)
-    label = labels(rest[:, 2:], tokens, query, problem, config)
+    query = pick(uniforms[:, 1], jnp.broadcast_to(problem.stationary[None, :], (B.cap, N.cap)), N)
+    label = labels(uniforms[:, 2:], tokens, query, problem, config)
     return Batch(tokens, draws.masked(query, B), draws.masked(label, B))
 
 
@@ -259,8 +259,8 @@ def support(problem: Problem, config: Config) -> tuple[Int[Array, "N Q"], Float[
     """The attended positions of each column, heaviest first, and their weights."""
     weights, places = jax.lax.top_k(problem.context.T, min(config.sparsity.cap, config.length.cap))
     # XLA on CPU takes the largest entries without sorting all T, unless their use is fused with it
-    found: tuple[Array, Array] = jax.lax.optimization_barrier((places, weights))
-    return found
+    top_entries: tuple[Array, Array] = jax.lax.optimization_barrier((places, weights))
+    return top_entries
 
 
 def generate(

@@ -255,13 +255,13 @@ def occupancy(A: Float[Array, "T N"], batch: Batch, config: Config) -> Float[Arr
     if N > SELECTED:
         rows = jnp.arange(len(k))[:, None]
         return jnp.zeros((len(k), N), A.dtype).at[rows, batch.tokens.astype(jnp.int32)].add(A.T[k])
-    every = occurrences(batch, config).astype(A.dtype) @ A
-    p = jnp.take_along_axis(every, k[:, None, None], axis=2)[:, :, 0]
+    products = occurrences(batch, config).astype(A.dtype) @ A
+    p = jnp.take_along_axis(products, k[:, None, None], axis=2)[:, :, 0]
     if p.shape[1] == N:
         return p
     # as terms, since XLA would take a sum over p as a second pass over X
-    rest = jnp.sum(A, axis=0)[k] - sum(p[:, n] for n in range(N - 1))
-    return jnp.concatenate([p, rest[:, None]], axis=1)
+    remainder = jnp.sum(A, axis=0)[k] - sum(p[:, n] for n in range(N - 1))
+    return jnp.concatenate([p, remainder[:, None]], axis=1)
 
 
 def residuals(

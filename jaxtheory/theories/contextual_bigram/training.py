@@ -66,7 +66,7 @@ def entering(
     return descended(t, params, slope(params), problem, config)
 
 
-def left(t: Int[Array, ""] | int, new: Params, config: Config) -> Params:
+def apply_proximal(t: Int[Array, ""] | int, new: Params, config: Config) -> Params:
     """The parameters after the proximal map, which applies from tau on where lambda > 0. A is
     projected in any case.
     """
@@ -85,17 +85,17 @@ def proximal_step(
     """One step along `slope`. Where lambda > 0, the proximal map applies from tau on, and the
     threshold before it at tau. Source: equations (5) and (6), section E.1.
     """
-    return left(t, entering(t, params, slope, problem, config), config)
+    return apply_proximal(t, entering(t, params, slope, problem, config), config)
 
 
 def plain_step(
     t: Int[Array, ""] | int, params: Params, slope: Slope, problem: Problem, config: Config
 ) -> Params:
     """One step along a preconditioned gradient."""
-    return kept(descended(t, params, slope(params), problem, config), problem, config)
+    return project_attention(descended(t, params, slope(params), problem, config), problem, config)
 
 
-def kept(params: Params, _problem: Problem, config: Config) -> Params:
+def project_attention(params: Params, _problem: Problem, config: Config) -> Params:
     """The parameters with A projected."""
     return params._replace(attention=calculus.projected(params.attention, config))
 
@@ -182,7 +182,7 @@ def noise_entry_step(
     """The step of `noise`, which keeps A' from before its proximal map."""
     slope = noisy_slope(key, batch, problem, config)
     entered = entering(t, state.params, slope, problem, config)
-    return Entry(left(t, entered, config), entered)
+    return Entry(apply_proximal(t, entered, config), entered)
 
 
 def sgd_plain_step(
@@ -250,14 +250,14 @@ def softmax_step(
     """
     params = softmax_params(state, problem, config)
     raw = calculus.gradient(params, batch, problem, config)
-    along = (
+    direction = (
         calculus.softmax_gradient(params.attention, raw.attention)
         * calculus.inverse(problem.stationary)[None, :]
     )
     eta = rates(t, problem, config)
     value = calculus.preconditioned(raw, problem, config).value
     speed = config.softmax_rate * config.length.real * eta.attention
-    return from_optax.descended(state, Softmax(along, value), Softmax(speed, eta.value))
+    return from_optax.descended(state, Softmax(direction, value), Softmax(speed, eta.value))
 
 
 # Transfer
@@ -337,7 +337,7 @@ def refit_step(
 
 ALGORITHMS = {
     "proximal": Algorithm(model.init, step),
-    **from_optax.standard(model.init, natural, dynamics.rate, kept, rescaled),
+    **from_optax.standard(model.init, natural, dynamics.rate, project_attention, rescaled),
     "sgd_plain": Algorithm(model.init, sgd_plain_step),
     "sequences": Algorithm(model.init, step, sample=data.sequences),
     "softmax": Algorithm(init_softmax, softmax_step, softmax_params),

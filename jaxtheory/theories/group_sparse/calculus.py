@@ -100,8 +100,8 @@ def start() -> Reduced:
 def classes(config: Config) -> tuple[Float[Array, "D D"], Float[Array, "D D"], Float[Array, "D D"]]:
     """Indicators over (k, j) of (j*, j*), (j*, l) and (k, k) with k, l != j*."""
     star = model.relevant(config)
-    other = jnp.where(config.num_groups.mask(), 1 - star, 0)
-    return star[:, None] * star[None, :], star[:, None] * other[None, :], jnp.diag(other)
+    irrelevant = jnp.where(config.num_groups.mask(), 1 - star, 0)
+    return star[:, None] * star[None, :], star[:, None] * irrelevant[None, :], jnp.diag(irrelevant)
 
 
 def positions(reduced: Reduced, config: Config) -> Float[Array, "D D"]:
@@ -109,31 +109,31 @@ def positions(reduced: Reduced, config: Config) -> Float[Array, "D D"]:
     - 2).
     """
     star = model.relevant(config)
-    other = jnp.where(config.num_groups.mask(), 1 - star, 0)
+    irrelevant = jnp.where(config.num_groups.mask(), 1 - star, 0)
     D = jnp.asarray(config.num_groups.real, float)
-    rest = -(reduced.pull + reduced.own) / jnp.maximum(D - 2, 1)
+    off_diagonal = -(reduced.pull + reduced.own) / jnp.maximum(D - 2, 1)
     first, second, third = classes(config)
-    fourth = other[:, None] * star[None, :]
-    fifth = other[:, None] * other[None, :] - third
+    fourth = irrelevant[:, None] * star[None, :]
+    fifth = irrelevant[:, None] * irrelevant[None, :] - third
     return (
         reduced.selected * first
         + reduced.pull * second
         + reduced.own * third
         - reduced.selected / (D - 1) * fourth
-        + jnp.where(D > 2, rest, 0) * fifth
+        + jnp.where(D > 2, off_diagonal, 0) * fifth
     )
 
 
 def embed(reduced: Reduced, problem: Problem, config: Config) -> Params:
     """The layer that has these six numbers: W22 = P A P^T / rho^2."""
     d, D, v = config.group_dim, config.num_groups, problem.truth
-    along = v[:, None] * v[None, :]
+    projector = v[:, None] * v[None, :]
     P = model.encodings(config)
     rho = (jnp.asarray(D.real, float) + 1) / 2
     return Params(
         reduced.c * v,
         jnp.zeros(D.cap),
-        reduced.a * along + reduced.b * (jnp.diag(d.mask().astype(float)) - along),
+        reduced.a * projector + reduced.b * (jnp.diag(d.mask().astype(float)) - projector),
         jnp.zeros((d.cap, D.cap)),
         jnp.zeros((D.cap, d.cap)),
         P @ positions(reduced, config) @ P.T / rho**2,
@@ -164,7 +164,7 @@ def velocity(reduced: Reduced, batch: Batch, problem: Problem, config: Config) -
     gradient as n grows. A moves at rho^2 times dL/dA, since W22 = P A P^T / rho^2.
     """
     x = batch.x
-    u = data.along(problem.truth, x)
+    u = data.inner_products(problem.truth, x)
     uu = u[:, None, :] * u[None, :, :]
     G = jnp.sum(x[:, :, None, :] * x[:, None, :, :], axis=0) - uu
     z = reduced.a * uu + reduced.b * G + positions(reduced, config)[:, :, None]

@@ -58,7 +58,7 @@ def tasks(g: Float[Array, "2 d"], old: tuple, new: tuple, config: Config) -> Pro
 
 def direction(g: Float[Array, " d"]) -> Float[Array, " d"]:
     """g / |g|, zero for g = 0."""
-    norm = jnp.sqrt(along(g, g))
+    norm = jnp.sqrt(inner_products(g, g))
     return g / jnp.where(norm > 0, norm, 1)
 
 
@@ -87,12 +87,12 @@ def labeled(
 ) -> Batch:
     """A batch with the labels y = sign <v, x_{j*}>, where sign(0) = +1."""
     count = Size.wrap(count)
-    u = along(v, jnp.take(x, jnp.asarray(config.relevant_group, jnp.int32) - 1, axis=1))
+    u = inner_products(v, jnp.take(x, jnp.asarray(config.relevant_group, jnp.int32) - 1, axis=1))
     y = draws.masked(jnp.where(u >= 0, 1, -1).astype(x.dtype), count)
     return Batch(x, y, count.weights())
 
 
-def along(v: Float[Array, " d"], x: Float[Array, "d ..."]) -> Float[Array, "..."]:
+def inner_products(v: Float[Array, " d"], x: Float[Array, "d ..."]) -> Float[Array, "..."]:
     """The products <v, x>, added feature by feature, so that padding does not change the order."""
     return functools.reduce(jnp.add, [v[a] * x[a] for a in range(len(v))])
 

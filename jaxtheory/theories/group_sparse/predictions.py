@@ -85,7 +85,7 @@ def metrics(params: Params | Tuned | Linear, problem: Problem, config: Config) -
     model.fit(params, test, config)
     layer = params.layer if isinstance(params, Tuned) else params
     f = model.output(layer, test.x, config)
-    v1, rest = value(layer, config)
+    v1, other_square = value(layer, config)
     norm = jnp.sqrt(jnp.sum(v1**2))
     S = selection(layer, test.x, config)
     least = jnp.nanmin(S, axis=0)
@@ -99,7 +99,7 @@ def metrics(params: Params | Tuned | Linear, problem: Problem, config: Config) -
         "accuracy": accuracy(f, test),
         "value_norm": norm,
         "value_cosine": linalg.unit(v1) @ truth,
-        "value_norm_ratio": linalg.quotient(norm, jnp.sqrt(norm**2 + rest)),
+        "value_norm_ratio": linalg.quotient(norm, jnp.sqrt(norm**2 + other_square)),
         "relevant_attention": jnp.nanmean(S),
         "relevant_attention_min": jnp.mean(least),
         "relevant_attention_worst": jnp.min(least),

@@ -28,9 +28,9 @@ class Prompts(NamedTuple):
 def problem(key: Array, config: Config) -> Problem:
     """Draw P training prompts, Pt test prompts and the fixed task."""
     train, test, task = raw(key, config)
-    seen = batch(*train[:4], config.num_prompts, config.length)
-    held = batch(*test[:4], config.num_test, config.length)
-    return Problem(seen, held, moments(seen), task)
+    train_batch = batch(*train[:4], config.num_prompts, config.length)
+    test_batch = batch(*test[:4], config.num_test, config.length)
+    return Problem(train_batch, test_batch, moments(train_batch), task)
 
 
 def sample(_key: Array, problem: Problem, _config: Config) -> Batch:

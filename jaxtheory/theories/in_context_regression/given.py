@@ -59,21 +59,21 @@ def given(
         }
     )
     read = {"num_prompts": n["P"], "length": n["N"], "dimension": n["D"]}
-    others = None
+    test_arrays = None
     if test is not None:
         if not isinstance(test, tuple) or len(test) != 4:
             raise InputError("test: give (examples, labels, queries, query_labels)")
         names = ("test examples", "test labels", "test queries", "test query_labels")
-        of = ("T M D", "T M", "T D", "T")
-        rows = {name: (x, FLOATS, axes) for name, x, axes in zip(names, test, of, strict=True)}
-        others, m = read_arrays(rows)
+        shapes = ("T M D", "T M", "T D", "T")
+        rows = {name: (x, FLOATS, axes) for name, x, axes in zip(names, test, shapes, strict=True)}
+        test_arrays, m = read_arrays(rows)
         if m["D"] != n["D"]:
             raise InputError(f"test examples: D = {m['D']}, but examples have D = {n['D']}")
         read["num_test"] = m["T"]
     config = settle(Config, settings, {"num_test": n["P"], **read})
     train = _batch(arrays, n["P"], n["N"])
-    held = unknown(train) if others is None else _batch(others, m["T"], m["M"])
-    return Problem(train, held, data.moments(train), jnp.zeros(n["D"])), train, config
+    test_batch = unknown(train) if test_arrays is None else _batch(test_arrays, m["T"], m["M"])
+    return Problem(train, test_batch, data.moments(train), jnp.zeros(n["D"])), train, config
 
 
 def _batch(arrays: Mapping[str, Any], count: int, length: int) -> Batch:

@@ -157,11 +157,11 @@ def init(key: Array, _problem: Problem, config: Config) -> Params:
         one = positions.indices(D.cap)[None, None, :] == d[:, :, None]
         K = Q = draws.masked(one.astype(float), H, R)
     else:
-        for_v, *rest = jax.random.split(key, 4)
+        for_v, *matrix_keys = jax.random.split(key, 4)
         v = draws.normal(for_v, H)
         U, K, Q = (
-            draws.normal(each, *axes) / root
-            for each, axes in zip(rest, ((H, D, D), (H, R, D), (H, R, D)), strict=True)
+            draws.normal(matrix_key, *axes) / root
+            for matrix_key, axes in zip(matrix_keys, ((H, D, D), (H, R, D), (H, R, D)), strict=True)
         )
     v, U, K, Q = (sigma * x for x in (v, U, K, Q))
     if config.form == "merged":

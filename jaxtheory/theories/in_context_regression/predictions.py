@@ -45,8 +45,8 @@ def even(params: Params) -> Array:
     """The share of the squares of literal weights in the blocks that make f even in w."""
     if not isinstance(params, Literal):
         return jnp.zeros(())
-    rest = jnp.sum(params.v[:, 1:] ** 2) + jnp.sum(params.U[:, 0] ** 2)
-    return linalg.quotient(rest, jnp.sum(params.v**2) + jnp.sum(params.U**2))
+    even_square = jnp.sum(params.v[:, 1:] ** 2) + jnp.sum(params.U[:, 0] ** 2)
+    return linalg.quotient(even_square, jnp.sum(params.v**2) + jnp.sum(params.U**2))
 
 
 def predict(problem: Problem, config: Config, steps: Int[Array | np.ndarray, " T"]) -> dict:

@@ -2,12 +2,10 @@
 which neurons can be removed?
 """
 
-from typing import Any
-
 from jaxtheory.core.theory import Theory
 from jaxtheory.theories.low_rank import checks, given, predictions
 from jaxtheory.theories.low_rank.calculus import gradient
-from jaxtheory.theories.low_rank.data import problem, read_text, sample, text_problem
+from jaxtheory.theories.low_rank.data import problem, sample
 from jaxtheory.theories.low_rank.model import Batch, Config, Params, Problem, init, loss
 from jaxtheory.theories.low_rank.predictions import (
     DIMS,
@@ -25,7 +23,6 @@ __all__ = [
     "P1P",
     "S1",
     "S1P",
-    "TEXT",
     "THEORY",
     "Batch",
     "Config",
@@ -42,7 +39,6 @@ __all__ = [
     "predict",
     "problem",
     "sample",
-    "text_theory",
 ]
 
 S1 = Config()
@@ -50,16 +46,6 @@ S1P = Config(init_diagonal=0.01)  # the paper prints delta^2 I with delta = 0.1
 P1 = Config(output="per_token", learning_rate=3.0)
 P1P = Config(output="per_token", learning_rate=3.0, init_diagonal=0.01)
 G = Config(init_diagonal=0.2, output_scale=0.01)
-TEXT = Config(
-    dimension=32,
-    query_dim=32,
-    value_dim=32,
-    num_relevant=96,
-    num_confusion=0,
-    num_irrelevant_each=0,
-    num_samples=2000,
-    learning_rate=3.0,
-)
 
 THEORY = Theory(
     name="low_rank",
@@ -80,17 +66,3 @@ THEORY = Theory(
     examples=checks.EXAMPLES,
     given=given.given,
 )
-
-
-def text_theory(source: Any = None) -> Theory:
-    """Return the theory of the same layer on bytes of text. `source` is a pair of folders, a
-    label<TAB>text file, or None for two packages of the Python library (`data.read_text`).
-    """
-    return THEORY._replace(
-        name="low_rank_text",
-        problem=text_problem(None if source is None else read_text(source)),
-        predict=lambda problem, config, steps: {},
-        assumptions=lambda problem, config: {},
-        checks=(),
-        examples=(TEXT,),
-    )

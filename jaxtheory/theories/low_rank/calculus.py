@@ -40,10 +40,10 @@ def neuron_gradient(
     """G, the gradient in h, which is zero where h <= 0. h may be NaN."""
     A, weight = model.output_weights(problem, config), model.query_weights(config)
     if config.output == "shared":
-        each = (g @ A[:, :, 0])[:, None, :] * weight[None, :, None]
+        activation_gradient = (g @ A[:, :, 0])[:, None, :] * weight[None, :, None]
     else:
-        each = jnp.einsum("bk,kml->blm", g, A * weight[None, None, :])
-    return jnp.where(hidden <= 0, 0, each)
+        activation_gradient = jnp.einsum("bk,kml->blm", g, A * weight[None, None, :])
+    return jnp.where(hidden <= 0, 0, activation_gradient)
 
 
 def gradient(params: Params, batch: Batch, problem: Problem, config: Config) -> Params:

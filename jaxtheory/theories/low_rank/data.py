@@ -11,27 +11,13 @@ One of a class's patterns, uniform, serves all its tokens of a sample; where the
 the tokens take them in turn.
 Source: sections III-A and IV; "the fraction of different patterns the same among all data" is read
 as exact counts.
-
-The same layer on text: windows of bytes from two kinds of it, a random vector for each byte. A
-source is a pair of folders, or a file with lines label<TAB>text of two labels; without one, the
-packages asyncio and email of the running Python. Windows start anywhere in the first four fifths of
-a class's bytes for training, in the last fifth for testing. Of the fields of the data law only the
-sizes count: L, N and Nt.
 """
-
-import functools
-import sysconfig
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from jaxtheory.core.config import Size
-from jaxtheory.core.errors import InputError
 from jaxtheory.ops import draws, linalg
 from jaxtheory.ops.positions import indices
 from jaxtheory.theories.low_rank import model
@@ -115,10 +101,10 @@ def datasets(key: Array, U: Float[Array, "M d"], config: Config) -> tuple[Batch,
         [jax.random.split(k, n.cap) for k, n in zip(jax.random.split(key), sizes, strict=True)]
     )
     place = jnp.concatenate([indices(n.cap) for n in sizes])
-    kept = jnp.concatenate([n.mask() for n in sizes])
+    valid = jnp.concatenate([n.mask() for n in sizes])
     tokens, label, pattern = jax.vmap(lambda k, i: one_sample(k, i, U, config))(keys, place)
     tokens, label, pattern = (
-        jnp.where(kept.reshape(-1, *(1,) * (x.ndim - 1)), x, 0) for x in (tokens, label, pattern)
+        jnp.where(valid.reshape(-1, *(1,) * (x.ndim - 1)), x, 0) for x in (tokens, label, pattern)
     )
     part = lambda at, n: Batch(tokens[at], label[at], pattern[at], n.weights())
     train, test = part(slice(sizes[0].cap), sizes[0]), part(slice(sizes[0].cap, None), sizes[1])
@@ -134,7 +120,7 @@ def one_sample(
     labels are balanced.
     """
     L, C, R = model.length(config), config.num_classes, config.num_relevant_patterns
-    relevant, both = config.num_relevant.n, config.num_relevant.n + config.num_confusion.n
+    relevant, voters = config.num_relevant.n, config.num_relevant.n + config.num_confusion.n
     for_choice, for_place, for_noise = jax.random.split(key, 3)
     u = draws.uniform(for_choice, 4)
     v = draws.uniform(for_place, L, 1 if config.counts == "exact" else 2)
@@ -146,15 +132,15 @@ def one_sample(
     slot, label = indices(L.cap), first
     if config.counts == "exact":
         is_first, turn = slot < relevant, jnp.where(slot < relevant, slot, slot - relevant)
-        other = R.n + (slot - both) % jnp.maximum(config.num_patterns.n - R.n, 1)
+        irrelevant = R.n + (slot - voters) % jnp.maximum(config.num_patterns.n - R.n, 1)
     else:
         is_first, turn = (
-            v[:, 1] < jnp.asarray(relevant, jnp.float32) / jnp.asarray(both, jnp.float32),
+            v[:, 1] < jnp.asarray(relevant, jnp.float32) / jnp.asarray(voters, jnp.float32),
             slot,
         )
-        other = R.n + below(v[:, 1], config.num_patterns.n - R.n)
-        votes = jnp.sum(is_first & (slot < both)).astype(jnp.int32)
-        label = jnp.where(2 * votes >= both, first, second)
+        irrelevant = R.n + below(v[:, 1], config.num_patterns.n - R.n)
+        votes = jnp.sum(is_first & (slot < voters)).astype(jnp.int32)
+        label = jnp.where(2 * votes >= voters, first, second)
 
     def of_class(c: Array, share: Array) -> Array:
         """The pattern of class c in each slot."""
@@ -163,7 +149,7 @@ def one_sample(
 
     voting = jnp.where(is_first, of_class(first, u[2]), of_class(second, u[3]))
     order = jnp.argsort(jnp.where(L.mask(), v[:, 0], jnp.inf))
-    pattern = draws.masked(jnp.where(slot < both, voting, other)[order], L)
+    pattern = draws.masked(jnp.where(slot < voters, voting, irrelevant)[order], L)
     return (
         tokens_of(pattern, draws.normal(for_noise, L, config.dimension), U, config),
         label,
@@ -214,135 +200,13 @@ def class_means(problem: Problem, config: Config) -> Float[Array, "C d"]:
     members = ((r < R.n) & (r % C.n == c)).astype(problem.patterns.dtype)
     count = jnp.maximum(jnp.sum(members, axis=1, keepdims=True), 1)
     average = members / count  # the pattern of a class, on average
-    others = (jnp.sum(average, axis=0, keepdims=True) - average) / jnp.asarray(
+    confusion = (jnp.sum(average, axis=0, keepdims=True) - average) / jnp.asarray(
         C.real - 1, members.dtype
     )
-    rest = ((r >= R.n) & (r < M.n)).astype(members.dtype)
+    irrelevant = ((r >= R.n) & (r < M.n)).astype(members.dtype)
     parts = (
         config.num_relevant.real * average
-        + config.num_confusion.real * others
-        + config.num_irrelevant_each.real * rest
+        + config.num_confusion.real * confusion
+        + config.num_irrelevant_each.real * irrelevant
     )
     return jnp.where(C.mask()[:, None], (parts / model.length(config).real) @ problem.patterns, 0)
-
-
-# Text
-
-Corpus = tuple[np.ndarray, np.ndarray]  # bytes of each class
-PACKAGES = ("asyncio", "email")
-TRAIN = 0.8
-
-
-def read_text(source: Any = None) -> Corpus:
-    """Return the bytes of both classes from a pair of folders (class 0, class 1), one
-    label<TAB>text file (labels sorted), or, for None, two packages of the running Python.
-
-    Raises InputError where nothing can be read.
-    """
-    if source is None:
-        library = Path(sysconfig.get_paths()["stdlib"])
-        source = tuple(library / name for name in PACKAGES)
-    places = source if isinstance(source, tuple | list) else (source,)
-    if not all(isinstance(place, str | Path) for place in places):
-        raise InputError(
-            f"source = {source!r}: give two folders, or a file with lines label<TAB>text"
-        )
-    if not isinstance(source, tuple | list):
-        return _labeled(Path(source))
-    if len(source) != 2:
-        raise InputError(f"source has {len(source)} folders: give two, one for each class")
-    return _folder(Path(source[0])), _folder(Path(source[1]))
-
-
-@functools.cache
-def packages() -> Corpus:
-    """The bytes of the two packages of the running Python."""
-    return read_text(None)
-
-
-def _folder(folder: Path) -> np.ndarray:
-    """All files below a folder that are UTF-8 text, in order of their paths."""
-    texts = []
-    for path in sorted(folder.rglob("*")) if folder.is_dir() else []:
-        if path.is_file() and "__pycache__" not in path.parts:
-            raw = path.read_bytes()
-            try:
-                raw.decode()
-            except UnicodeDecodeError:
-                continue
-            texts.append(raw)
-    if not texts:
-        raise InputError(f"{folder}: must be a folder with UTF-8 text files")
-    return np.frombuffer(b"\n".join(texts), np.uint8)
-
-
-def _labeled(file: Path) -> Corpus:
-    """The texts of each label in one file."""
-    if not file.is_file():
-        raise InputError(
-            f"{file}: {'a folder' if file.is_dir() else 'no such file'}; give two folders, or a "
-            "file with lines label<TAB>text"
-        )
-    texts: dict[str, list[str]] = {}
-    try:
-        lines = file.read_text(encoding="utf-8-sig").split("\n")  # universal newlines
-    except UnicodeDecodeError as error:
-        raise InputError(f"{file}: not UTF-8 ({error.reason} at byte {error.start})") from None
-    for number, line in enumerate(lines, start=1):
-        label, tab, text = line.partition("\t")
-        if not line:
-            continue
-        if not tab:
-            raise InputError(f"{file}, line {number}: must be label<TAB>text, and has no tab")
-        texts.setdefault(label, []).append(text)
-    if len(texts) != 2:
-        raise InputError(f"{file}: {len(texts)} labels ({', '.join(sorted(texts))}), must be two")
-    first, second = (
-        np.frombuffer("\n".join(texts[label]).encode(), np.uint8) for label in sorted(texts)
-    )
-    return first, second
-
-
-def text_problem(corpus: Corpus | None = None) -> Callable[[Array, Config], Problem]:
-    """Return the function `problem` of a corpus. For None it is the default corpus, read at the
-    first use. No token is relevant, and L is as configured.
-    """
-
-    def problem(key: Array, config: Config) -> Problem:
-        """Windows of both classes in turn, each byte a vector of N(0, 1/d) entries, the same all
-        over a run.
-        """
-        texts = packages() if corpus is None else corpus
-        for_vectors, for_train, for_test, for_model = jax.random.split(key, 4)
-        L, d = model.length(config), config.dimension
-        if config.task != "binary" or config.num_classes.cap != 2:
-            raise InputError(
-                f"task (task) = {config.task}, num_classes (C) = {config.num_classes.cap}: two "
-                "texts have two classes; set task=binary and num_classes=2"
-            )
-        if min(len(part) for part in texts) * (1 - TRAIN) < 2 * L.cap:
-            raise InputError(
-                f"the smaller class has {min(map(len, texts))} bytes: windows of L = {L.cap} need "
-                f"at least {10 * L.cap}"
-            )
-        vectors = draws.normal(for_vectors, 256, d) / jnp.sqrt(jnp.asarray(d.real, float))
-
-        def windows(key: Array, n: Size | int, low: float, high: float) -> Batch:
-            label = indices(n.cap) % 2
-            share = draws.uniform(key, n)
-            at = jnp.arange(L.cap)[None, :]
-            drawn = []
-            for text in texts:
-                cut = text[int(low * len(text)) : int(high * len(text))]
-                begin = (share * (len(cut) - L.cap)).astype(int)
-                drawn.append(jnp.asarray(cut)[begin[:, None] + at])
-            chosen = jnp.where(label[:, None] == 0, drawn[0], drawn[1])
-            tokens = draws.masked(vectors[chosen.astype(jnp.int32)], n, L)
-            pattern = jnp.full((n.cap, L.cap), config.num_patterns.cap, jnp.int32)
-            return Batch(tokens, label, pattern, n.weights())
-
-        train = windows(for_train, config.num_samples, 0.0, TRAIN)
-        test = windows(for_test, config.num_test, TRAIN, 1.0)
-        return Problem(train, test, patterns(config), *start(for_model, config))
-
-    return problem

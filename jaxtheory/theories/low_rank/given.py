@@ -13,7 +13,7 @@ from jaxtheory.ops import draws
 from jaxtheory.theories.low_rank import data, model
 from jaxtheory.theories.low_rank.model import Batch, Config, Params, Problem
 
-OTHERS = {
+EXTRAS = {
     "pattern": (INTEGERS, "n L"),
     "patterns": (FLOATS, "M d"),
     "signs": (FLOATS, "K m T"),
@@ -68,7 +68,7 @@ def given(
         (6, 4)
     """
     heads = "nl H " if np.ndim(query) == 4 else ""
-    seed, others = more.pop("seed", 0), {name: more.pop(name, None) for name in OTHERS}
+    seed, extras = more.pop("seed", 0), {name: more.pop(name, None) for name in EXTRAS}
     arrays, n = read_arrays(
         {
             "tokens": (tokens, FLOATS, "n L d"),
@@ -77,7 +77,7 @@ def given(
             "key": (key, FLOATS, f"{heads}q d"),
             "value": (value, FLOATS, f"{heads}m_a d"),
             "output": (output, FLOATS, "m m_a"),
-            **{name: (array, *OTHERS[name]) for name, array in others.items()},
+            **{name: (array, *EXTRAS[name]) for name, array in extras.items()},
         }
     )
     matrices = [arrays[name] for name in Params._fields]

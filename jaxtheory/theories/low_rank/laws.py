@@ -28,18 +28,18 @@ def relevant_share(config: Config) -> Float[Array, ""]:
     share = relevant / n
     b = jnp.arange(config.num_relevant.cap + config.num_confusion.cap + 1, dtype=n.dtype)
     inside = b <= n
-    rest = jnp.where(inside, n - b, 0)
+    failures = jnp.where(inside, n - b, 0)
     log_share = jnp.where(
-        rest > 0, rest * jnp.log(jnp.where(share < 1, 1 - share, 1)), 0
+        failures > 0, failures * jnp.log(jnp.where(share < 1, 1 - share, 1)), 0
     ) + b * jnp.log(share)
-    log_law = gammaln(n + 1) - gammaln(b + 1) - gammaln(rest + 1) + log_share
+    log_law = gammaln(n + 1) - gammaln(b + 1) - gammaln(failures + 1) + log_share
     possible = inside & ((share < 1) | (b == n))
-    return jnp.sum(jnp.where(possible, jnp.exp(log_law) * jnp.maximum(b, rest), 0)) / L
+    return jnp.sum(jnp.where(possible, jnp.exp(log_law) * jnp.maximum(b, failures), 0)) / L
 
 
 def carried_means(problem: Problem, config: Config) -> Float[Array, "C ma"]:
     """Class means as W_V(0) carries them, over its scale."""
-    return model.embed(data.class_means(problem, config), config.value_dim.cap)
+    return model.embed(data.class_means(problem, config), config.value_dim)
 
 
 def dead_fraction(problem: Problem, config: Config) -> Float[Array, ""]:
@@ -81,13 +81,13 @@ def ranks(config: Config) -> Float[Array, " matrix"]:
     Source: derived and measured; the paper states the number of label-relevant patterns for all
     four, which agrees for R = C = 2.
     """
-    several = (
+    patterns = (
         config.num_relevant_patterns if config.occurrence == "independent" else config.num_classes
     )
-    each = config.num_layers * config.num_heads
-    attention, value = (jnp.asarray(size.real, float) for size in (several, config.num_classes))
+    head_count = config.num_layers * config.num_heads
+    attention, value = (jnp.asarray(size.real, float) for size in (patterns, config.num_classes))
     return jnp.concatenate(
-        [jnp.broadcast_to(attention, (2 * each,)), jnp.broadcast_to(value, (each + 1,))]
+        [jnp.broadcast_to(attention, (2 * head_count,)), jnp.broadcast_to(value, (head_count + 1,))]
     )
 
 
@@ -137,5 +137,5 @@ def noiseless_null(problem: Problem, config: Config) -> Float[Array, " d"]:
     ov = jnp.asarray(config.overlap, float)
     share = jnp.where(j < 2, 1 / (1 + jnp.asarray(config.coherence, float)), 1)
     irrelevant = (U - ov * U[j[:, 0] % R.n]) / (1 + ov)
-    each = jnp.where(j < R.n, share * U, irrelevant)
-    return jnp.sum(jnp.where(j < config.num_patterns.n, each, 0), axis=0)
+    terms = jnp.where(j < R.n, share * U, irrelevant)
+    return jnp.sum(jnp.where(j < config.num_patterns.n, terms, 0), axis=0)

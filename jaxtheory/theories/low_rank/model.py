@@ -309,11 +309,11 @@ def length(config: Config) -> Size:
             "num_relevant_patterns",
         )
     )
-    whole = all(part.value is None for part in (a, b, per, M, R))
+    is_unpadded = all(part.value is None for part in (a, b, per, M, R))
     least = R.cap if R.value is None else 2
     return Size(
         a.cap + b.cap + per.cap * (M.cap - least),
-        None if whole else a.n + b.n + per.n * (M.n - R.n),
+        None if is_unpadded else a.n + b.n + per.n * (M.n - R.n),
     )
 
 
@@ -336,8 +336,10 @@ def matrix_names(config: Config) -> list[str]:
     """
     layer = lambda i: f".l{i + 1}" if config.num_layers > 1 else ""
     head = lambda j: f".h{j + 1}" if config.num_heads > 1 else ""
-    each = [layer(i) + head(j) for i in range(config.num_layers) for j in range(config.num_heads)]
-    return [f"W{name}{place}" for name in "QKV" for place in each] + ["WO"]
+    suffixes = [
+        layer(i) + head(j) for i in range(config.num_layers) for j in range(config.num_heads)
+    ]
+    return [f"W{name}{place}" for name in "QKV" for place in suffixes] + ["WO"]
 
 
 def fit(params: Params, batch: Batch, problem: Problem, config: Config) -> None:
@@ -384,12 +386,14 @@ def initial(problem: Problem, config: Config) -> Params:
     return jax.tree.map(rounded, start)
 
 
-def embed(U: Float[Array, "M d"], n: int) -> Float[Array, "M n"]:
+def embed(U: Float[Array, "M d"], n: Size | int) -> Float[Array, "M n"]:
     """Patterns as rows of n coordinates, as diag(delta) carries them to queries and values: cut off
     or filled with zeros.
     """
-    M, d = U.shape
-    return jnp.zeros((M, n), U.dtype).at[:, : min(n, d)].set(U[:, : min(n, d)])
+    n = Size.wrap(n)
+    least = min(n.cap, U.shape[1])
+    rows = jnp.zeros((len(U), n.cap), U.dtype).at[:, :least].set(U[:, :least])
+    return jnp.where(n.mask()[None, :], rows, 0)
 
 
 def init(_key: Array, problem: Problem, config: Config) -> Params:
@@ -445,8 +449,8 @@ def read_out(
     """The outputs F_k = (1/|S|) sum_{l in S} a_(l),k^T relu(h_l)."""
     A, weight = output_weights(problem, config), query_weights(config)
     if config.output == "shared":  # a sum over l before the product would lay h out anew in memory
-        each = jax.nn.relu(hidden) @ A[:, :, 0].T
-        return jnp.sum(weight[None, :, None] * each, axis=1)
+        readouts = jax.nn.relu(hidden) @ A[:, :, 0].T
+        return jnp.sum(weight[None, :, None] * readouts, axis=1)
     return jnp.einsum("blm,kml->bk", jax.nn.relu(hidden), A * weight[None, None, :])
 
 

@@ -64,7 +64,7 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict[str, Array
     small_ratio                 the ratio of that gap
     small_changes               share of neurons with |Delta o_i| below 0.33 of its 95 % quantile
     """
-    loss, error, every, of_relevant = attention.evaluate(params, problem, config)
+    loss, error, mass, relevant_mass = attention.evaluate(params, problem, config)
     delta = model.change(params, problem, config)
     s = ranks.singular_values(delta, config)
     share, ratio = neurons.small_set(pruning.norms(params.output), config)
@@ -72,8 +72,8 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict[str, Array
     return {
         "loss": loss,
         "error": error,
-        "relevant_attention": every,
-        "relevant_query_attention": of_relevant,
+        "relevant_attention": mass,
+        "relevant_query_attention": relevant_mass,
         "singular_values": s,
         "gap_rank": ranks.gap_rank(s, ranks.rank_limit(config)).astype(s.dtype),
         "balance_drift": calculus.balance_drift(params, problem, config),

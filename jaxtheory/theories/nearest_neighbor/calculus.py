@@ -76,15 +76,15 @@ def averaged_gradient(params: Reduced, batch: Prompts, config: Config) -> Reduce
     t, real, query_logit = batch.t.T, config.context.mask()[:, None], params.xi1 - params.xi2
     high, low = (jnp.max(jnp.where(real, sign * t, -jnp.inf), axis=0) for sign in (1, -1))
     top = jnp.maximum(jnp.maximum(params.xi1 * high, -params.xi1 * low), query_logit)
-    best, other = model.picked(t, batch), real & ~model.at_nearest(batch)
-    away, at = jnp.where(other, t - best[None, :], 0), params.xi1 * best - top
-    e = jnp.where(other, jnp.exp(params.xi1 * away + at[None, :]), 0)
+    best, rivals = model.picked(t, batch), real & ~model.at_nearest(batch)
+    away, at = jnp.where(rivals, t - best[None, :], 0), params.xi1 * best - top
+    e = jnp.where(rivals, jnp.exp(params.xi1 * away + at[None, :]), 0)
     first, squares, moved, squares_moved = sums(e, e * e, e * away, e * e * away, axis=0)
     query, star = jnp.exp(query_logit - top), jnp.exp(at)
-    each = 1 / (star + first + query)
-    rise = (star * (first + query) - squares) * each * each  # s* - Q
-    of_query = query * each * rise
-    through = (squares_moved * each + rise * moved) * each + of_query * (1 - best)
+    inverse = 1 / (star + first + query)
+    rise = (star * (first + query) - squares) * inverse * inverse  # s* - Q
+    of_query = query * inverse * rise
+    through = (squares_moved * inverse + rise * moved) * inverse + of_query * (1 - best)
     at_examples, at_query = sums(batch.weight * through, batch.weight * of_query, axis=0)
     return Reduced(at_examples, -at_query)
 
@@ -127,12 +127,12 @@ def off_structure(params: Params, config: Config) -> dict[str, Float[Array, ""]]
             ("off_structure", "off_diagonal", "diagonal_spread"), jnp.zeros_like(params.xi1)
         )
     W, inside = params.W, config.dimension.mask()
-    rest = W - lift(reduce(params, config), config).W
+    residual = W - lift(reduce(params, config), config).W
     diagonal = jnp.diag(W)[:-2]
     spread = jnp.max(jnp.where(inside, diagonal, -jnp.inf)) - jnp.min(
         jnp.where(inside, diagonal, jnp.inf)
     )
-    off = jnp.sqrt(jnp.sum(rest**2))
+    off = jnp.sqrt(jnp.sum(residual**2))
     return {
         "off_structure": off,
         "off_diagonal": jnp.max(jnp.abs(W - jnp.diag(jnp.diag(W)))),

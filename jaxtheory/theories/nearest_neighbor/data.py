@@ -116,8 +116,8 @@ def flipped(prompts: Prompts, delta: Float[Array, ""] | float, config: Config) -
     With q = x_{i*} the others are then min(delta, 4 - delta) away or more: beyond delta = 2 a
     flipped example may lie nearer than delta.
     """
-    others = ~model.at_nearest(prompts).T & config.context.mask()[None, :]
-    near = (2 - 2 * prompts.t <= delta) & others
+    rivals = ~model.at_nearest(prompts).T & config.context.mask()[None, :]
+    near = (2 - 2 * prompts.t <= delta) & rivals
     x = None if prompts.x is None else jnp.where(near[:, :, None], -prompts.x, prompts.x)
     return prompts._replace(x=x, t=jnp.where(near, -prompts.t, prompts.t))
 
@@ -144,8 +144,10 @@ def inner_products(key: Array, count: Size | int, config: Config) -> Float[Array
     """
     d, N = config.dimension.real, config.context
     U, V = (draws.uniform(k, count, N).astype(float) for k in jax.random.split(key))
-    rest = jnp.asarray(d, float) - 2
-    radius = jnp.sqrt(1 - jnp.where(rest > 0, V ** (2 / jnp.where(rest > 0, rest, 1)), 0))
+    codimension = jnp.asarray(d, float) - 2
+    radius = jnp.sqrt(
+        1 - jnp.where(codimension > 0, V ** (2 / jnp.where(codimension > 0, codimension, 1)), 0)
+    )
     return draws.masked(jnp.cos(2 * jnp.pi * U) * radius, Size.wrap(count), N)
 
 

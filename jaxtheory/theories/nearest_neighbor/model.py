@@ -182,8 +182,8 @@ def squared_errors(s: Float[Array, "tokens B"], prompts: Prompts) -> Float[Array
     """
     if prompts.y is not None:
         return deviation(s, prompts) ** 2
-    others = jnp.where(at_nearest(prompts), 0, s[:-1])
-    return jnp.sum(others**2, axis=0) + (jnp.sum(others, axis=0) + s[-1]) ** 2
+    rival_attention = jnp.where(at_nearest(prompts), 0, s[:-1])
+    return jnp.sum(rival_attention**2, axis=0) + (jnp.sum(rival_attention, axis=0) + s[-1]) ** 2
 
 
 def loss(params: Params, batch: Prompts, _problem: Problem, config: Config) -> Float[Array, ""]:
@@ -198,5 +198,5 @@ def attention_map(params: Params, problem: Problem, config: Config) -> Float[Arr
     s = attend(params, problem.test, config)
     distance = jnp.where(config.context.mask()[:, None], -problem.test.t.T, jnp.inf)
     examples = jnp.take_along_axis(s[:-1], jnp.argsort(distance, axis=0), axis=0)
-    each = jnp.concatenate([examples, s[-1:]])
-    return jnp.sum(problem.test.weight[None, :] * each, axis=1)[None, :]
+    weights = jnp.concatenate([examples, s[-1:]])
+    return jnp.sum(problem.test.weight[None, :] * weights, axis=1)[None, :]

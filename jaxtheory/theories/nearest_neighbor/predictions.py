@@ -88,12 +88,12 @@ def predict(
                                         which small d matters; L = C p(0) / xi1
     """
     xi1, loss = population.power_laws(jnp.asarray(steps), config)
-    both = population.valley(jnp.asarray(steps), config)
-    slower = population.TIE * population.gap_density(config) / both[0]
+    valley = population.valley(jnp.asarray(steps), config)
+    slower = population.TIE * population.gap_density(config) / valley[0]
     laws = {"xi1:law": xi1, "loss:law": loss, "test_loss:law": loss}
     return laws | {
-        "xi1:valley": both[0],
-        "xi2:valley": both[1],
+        "xi1:valley": valley[0],
+        "xi2:valley": valley[1],
         "loss:valley": slower,
         "test_loss:valley": slower,
     }

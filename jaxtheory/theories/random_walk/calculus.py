@@ -51,9 +51,9 @@ def gradient_and_output(
     params: Params, batch: Batch, config: Config
 ) -> tuple[Params, Float[Array, " B"]]:
     """The gradient, together with the f_y of its forward pass."""
-    found, exact = by_states(params, batch, config)
+    candidate, exact = by_states(params, batch, config)
     by_all = lambda params, batch: by_tokens(params, batch, config)
-    return fallback(exact, found, by_all, params, batch)
+    return fallback(exact, candidate, by_all, params, batch)
 
 
 def by_tokens(params: Params, batch: Batch, config: Config) -> tuple[Params, Float[Array, " B"]]:

@@ -83,8 +83,8 @@ def predict_boundary(config: Config) -> Float[Array, ""]:
     def halve(_: Array | int, ends: tuple[Array, Array]) -> tuple[Array, Array]:
         low, high = ends
         middle = (low + high) / 2
-        kept = margin(middle) >= 0
-        return jnp.where(kept, middle, low), jnp.where(kept, high, middle)
+        parent_wins = margin(middle) >= 0
+        return jnp.where(parent_wins, middle, low), jnp.where(parent_wins, high, middle)
 
     _, high = jax.lax.fori_loop(0, HALVINGS, halve, (low, p[first]))
     return jnp.where(jnp.any(lost), high, jnp.nan)

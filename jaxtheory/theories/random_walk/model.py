@@ -303,10 +303,10 @@ def factored(params: Params, batch: Batch, config: Config) -> tuple[Factored, Bo
     C = _by_state(batch.s, e[None, :], K.cap)
     total = jnp.sum(U[None, :] * C, axis=1)
     top = jnp.maximum(top_u + top_w, query)
-    tokens, alone = jnp.exp(top_u + top_w - top), jnp.exp(query - top)
-    Z = tokens * total + alone
+    tokens, query_weight = jnp.exp(top_u + top_w - top), jnp.exp(query - top)
+    Z = tokens * total + query_weight
     exact = jnp.all(total > jnp.sqrt(jnp.finfo(total.dtype).tiny))
-    return Factored(tokens * U[None, :] / Z[:, None], e, C, alone / Z), exact
+    return Factored(tokens * U[None, :] / Z[:, None], e, C, query_weight / Z), exact
 
 
 def _exponentials(

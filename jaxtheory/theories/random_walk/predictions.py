@@ -164,8 +164,8 @@ def predict(_problem: Problem, config: Config, steps: Int[np.ndarray, " T"]) -> 
     times = np.asarray(steps)
     constant = lambda value: jnp.broadcast_to(jnp.asarray(value, float), times.shape)
     if config.task != "walk":
-        best, rest = (1.0, 0.0) if config.task == "qa1" else (0.5, float(np.log(2)))
-        return {"accuracy": constant(best), "kl": constant(rest)}
+        best, least_kl = (1.0, 0.0) if config.task == "qa1" else (0.5, float(np.log(2)))
+        return {"accuracy": constant(best), "kl": constant(least_kl)}
     p = jnp.asarray(config.clockwise_probability, float)
     direction, kl, gap = laws.limit_error(config)
     within = lambda value: constant(jnp.where((p > 0) & (p < 1), value, jnp.nan))

@@ -61,12 +61,12 @@ def spectrum(batch: Batch) -> Spectrum:
     wide = Z.shape[0] <= Z.shape[1]
     values, vectors = linalg.eigh(Z @ Z.T if wide else Z.T @ Z)
     least = jnp.finfo(values.dtype).eps * max(Z.shape) * jnp.max(values)
-    kept = values > least
+    nonzero = values > least
     if wide:  # v_i = Z^T u_i / sqrt(c_i), <v_i, b> = sqrt(c_i) <u_i, y>
         rows, weights = vectors.T @ Z, vectors.T @ y
     else:
         rows, weights = vectors.T, vectors.T @ (Z.T @ y)
-    return Spectrum(jnp.where(kept, values, 0), rows, jnp.where(kept, weights, 0))
+    return Spectrum(jnp.where(nonzero, values, 0), rows, jnp.where(nonzero, weights, 0))
 
 
 def minimum(found: Spectrum, shift: Float[Array, ""]) -> Params:

@@ -72,7 +72,7 @@ def task_moments(tasks: Float[Array, "k d"], config: Data) -> Moments:
     mean, total = (weight * s) @ tasks, jnp.sum(weight * s)
     eye = jnp.diag(Size.wrap(config.dimension).mask().astype(float))
     block = d / l * total * eye + (1 + 1 / l) * R
-    return _joined(jnp.sum(weight * s**2), (1 + 2 / l) * mean, block, mean, R, total, l)
+    return _assemble(jnp.sum(weight * s**2), (1 + 2 / l) * mean, block, mean, R, total, l)
 
 
 def fresh_moments(config: Data) -> Moments:
@@ -81,10 +81,10 @@ def fresh_moments(config: Data) -> Moments:
     s = 1 + jnp.asarray(config.noise_variance, float)
     eye = jnp.diag(Size.wrap(config.dimension).mask().astype(float))
     zero = jnp.zeros(len(eye))
-    return _joined(s**2, zero, (d / l * s + 1 + 1 / l) * eye, zero, eye, s, l)
+    return _assemble(s**2, zero, (d / l * s + 1 + 1 / l) * eye, zero, eye, s, l)
 
 
-def _joined(
+def _assemble(
     power: Array, edge: Array, block: Array, mean: Array, R: Array, total: Array, l: Array
 ) -> Moments:
     """The moments of their blocks; power is the mean of s^2."""
@@ -107,8 +107,8 @@ def error(params: Params, moments: Moments, config: Data) -> Float[Array, ""]:
 
 def errors(params: Params, tasks: Float[Array, "k d"], config: Data) -> Errors:
     """The two errors of weights."""
-    seen, fresh = seen_moments(tasks, config), fresh_moments(config)
-    return Errors(error(params, fresh, config), error(params, seen, config))
+    train_moments, fresh = seen_moments(tasks, config), fresh_moments(config)
+    return Errors(error(params, fresh, config), error(params, train_moments, config))
 
 
 def best(config: Data) -> Float[Array, ""]:
@@ -168,12 +168,12 @@ def published(config: Data) -> Float[Array, ""]:
     m, _ = stieltjes(x, inverse)
     mu = x * stieltjes(x, inverse * tau)[0]
     over = tau - 1
-    few = tau * (1 + x) / (1 - tau) * (1 - tau * (1 - mu) ** 2 - mu * (x - rho) / x)
-    few = few - 2 * tau * (1 - mu) + rho + 1
+    few_prompts = tau * (1 + x) / (1 - tau) * (1 - tau * (1 - mu) ** 2 - mu * (x - rho) / x)
+    few_prompts = few_prompts - 2 * tau * (1 - mu) + rho + 1
     K = 1 / (1 - inverse * (m / (1 + inverse * m)) ** 2)
-    many = (K - 1 / over) * (1 + x) * (x * m) ** 2 + (3 - 2 * tau) / over * m * x**2
-    many = many + ((1 + rho) * m / over + 1) * x + rho * m / over + rho
-    return jnp.where(tau > 1, many, few)  # few is infinite at tau = 1
+    many_prompts = (K - 1 / over) * (1 + x) * (x * m) ** 2 + (3 - 2 * tau) / over * m * x**2
+    many_prompts = many_prompts + ((1 + rho) * m / over + 1) * x + rho * m / over + rho
+    return jnp.where(tau > 1, many_prompts, few_prompts)  # few_prompts is infinite at tau = 1
 
 
 def limit(config: Config) -> Errors:
@@ -201,19 +201,19 @@ def equivalent(tasks: Float[Array, "k d"], config: Config) -> Errors:
     Directions that no prompt has (as with one task and no noise, where q = <w, beta> / d) are left
     out. Infinite at lambda = 0 where the others are as many as the prompts.
     """
-    seen, fresh = seen_moments(tasks, config), fresh_moments(config)
+    train_moments, fresh = seen_moments(tasks, config), fresh_moments(config)
     d, n = (jnp.asarray(Size.wrap(s).real, float) for s in (config.dimension, config.num_prompts))
-    values, vectors = linalg.eigh(seen.second)
-    kept = values > jnp.finfo(values.dtype).eps * len(values) * values[-1]
-    values = jnp.where(kept, values, 0)
+    values, vectors = linalg.eigh(train_moments.second)
+    nonzero = values > jnp.finfo(values.dtype).eps * len(values) * values[-1]
+    values = jnp.where(nonzero, values, 0)
     ridge = jnp.asarray(config.ridge, float)
     reached = lambda nu: linalg.quotient(values, values + nu)
     nu = _root(lambda nu: jnp.sum(reached(nu)) / d, n / d**2, ridge, jnp.sum(values) / d)
-    inverse = linalg.quotient(kept.astype(values.dtype), values + nu)
-    G = (seen.cross @ vectors * inverse[None, :]) @ vectors.T
+    inverse = linalg.quotient(nonzero.astype(values.dtype), values + nu)
+    G = (train_moments.cross @ vectors * inverse[None, :]) @ vectors.T
     mean = errors(Params(G[:, 1:], G[:, 0]), tasks, config)
-    along = jnp.sum(vectors * (fresh.second @ vectors), axis=0)
-    spread = jnp.sum(along * reached(nu) * inverse) / d
+    second_moments = jnp.sum(vectors * (fresh.second @ vectors), axis=0)
+    spread = jnp.sum(second_moments * reached(nu) * inverse) / d
     return _with_variance(mean, jnp.sum(reached(nu) ** 2) / d, spread, n / d**2)
 
 
@@ -236,9 +236,9 @@ def _with_variance(mean: Errors, degrees: Array, spread: Array, tau: Array) -> E
     """Errors of the mean weights and what the choice of the prompts adds; degrees and spread over
     d^2 and 1.
     """
-    left = 1 - degrees / tau
-    none = left <= 4096 * jnp.finfo(left.dtype).eps
-    idg = jnp.where(none, jnp.inf, mean.idg / left)
+    residual_degrees = 1 - degrees / tau
+    none = residual_degrees <= 4096 * jnp.finfo(residual_degrees.dtype).eps
+    idg = jnp.where(none, jnp.inf, mean.idg / residual_degrees)
     return Errors(mean.icl + idg / tau * spread, idg)
 
 
@@ -251,9 +251,11 @@ def stopped(tasks: Float[Array, "k d"], t: Float[Array, " T"], config: Config) -
 
     def after(time: Array) -> Errors:
         more = d / (2 * config.learning_rate * jnp.maximum(time, 1))
-        found = equivalent(tasks, config.replace(ridge=config.ridge + more))
+        ridge_errors = equivalent(tasks, config.replace(ridge=config.ridge + more))
         zero = seen_moments(tasks, config).total
         start = Errors(1 + jnp.asarray(config.noise_variance, float), zero)
-        return Errors(*(jnp.where(time > 0, a, b) for a, b in zip(found, start, strict=True)))
+        return Errors(
+            *(jnp.where(time > 0, a, b) for a, b in zip(ridge_errors, start, strict=True))
+        )
 
     return jax.lax.map(after, jnp.asarray(t, float))

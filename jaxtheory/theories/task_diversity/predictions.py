@@ -20,13 +20,13 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict:
     diagonal     trace of Gamma over d
     norm         (|Gamma|^2 + |gamma|^2) / d
     """
-    found = laws.errors(params, problem.tasks, config)
+    errors = laws.errors(params, problem.tasks, config)
     d = jnp.asarray(Size.wrap(config.dimension).real, float)
     return {
-        "icl_error": found.icl,
-        "idg_error": found.idg,
+        "icl_error": errors.icl,
+        "idg_error": errors.idg,
         "train_loss": model.squares(params, problem.train),
-        "excess": found.icl - laws.best(config),
+        "excess": errors.icl - laws.best(config),
         "diagonal": jnp.trace(params.Gamma) / d,
         "norm": (jnp.sum(params.Gamma**2) + jnp.sum(params.gamma**2)) / d,
     }

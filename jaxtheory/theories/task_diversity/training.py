@@ -61,8 +61,8 @@ def on_ridge_path(state: Clock, _problem: Problem, config: Config) -> Params:
     """The minimum for the penalty lambda + d / (2 eta t); zero weights at t = 0."""
     t = jnp.asarray(state.t, float)
     shift = 1 / (2 * config.learning_rate * jnp.where(t > 0, t, 1))
-    found = calculus.minimum(state.spectrum, model.penalty(config) + shift)
-    return Params(*(jnp.where(t > 0, x, 0) for x in found))
+    minimum = calculus.minimum(state.spectrum, model.penalty(config) + shift)
+    return Params(*(jnp.where(t > 0, x, 0) for x in minimum))
 
 
 def solved(_key: Array, problem: Problem, config: Config) -> Params:
@@ -70,7 +70,7 @@ def solved(_key: Array, problem: Problem, config: Config) -> Params:
     return calculus.minimum(calculus.spectrum(problem.train), model.penalty(config))
 
 
-def rest(
+def keep_state(
     _key: Array, _t: Time, state: Params, _batch: tuple, _problem: Problem, _config: Config
 ) -> Params:
     """No change."""
@@ -82,5 +82,5 @@ ALGORITHMS = {
     **from_optax.standard(model.init, calculus.gradient),
     "path": Algorithm(start, tick, on_path, sample=nothing),
     "ridge_path": Algorithm(start, tick, on_ridge_path, sample=nothing),
-    "ridge": Algorithm(solved, rest, sample=nothing),
+    "ridge": Algorithm(solved, keep_state, sample=nothing),
 }

@@ -54,9 +54,9 @@ def address(tmp_path_factory):
     file = tmp_path_factory.mktemp("server") / "server.py"  # spawned workers read it again
     file.write_text(SERVER)
     server = started(file)
-    found = server.stdout.readline().strip()
-    assert found, server.communicate()[1][-3000:]
-    yield found
+    server_address = server.stdout.readline().strip()
+    assert server_address, server.communicate()[1][-3000:]
+    yield server_address
     server.communicate(timeout=60)
 
 
@@ -64,7 +64,7 @@ CLIENT = """
 import os, signal, sys
 import distributed, jaxtheory
 from jaxtheory.engine.cluster import pickling
-from jaxtheory.engine.compute import program
+from jaxtheory.engine.compute import compiled
 from jaxtheory.engine.planning import lay_out
 
 lay_out._CHUNK_SECONDS = 1e-9  # a slot at a time
@@ -86,7 +86,7 @@ SAME = """
 want = sweep()
 print(sweep(execute=on).identical(want))
 print(sweep(execute=on, store={store!r}).identical(want))
-count = lambda: len(program._compiled)
+count = lambda: len(compiled._compiled)
 before = client.run(count)
 sweep(eta=(.03, .06, .12, .25), execute=on)
 print(client.run(count) == before and all(before.values()))
@@ -105,10 +105,10 @@ except jaxtheory.InputError as error:
 
 
 def test_the_dataset_is_that_of_the_sweep_in_one_process(address, tmp_path):
-    found = finished(client(SAME.format(store=str(tmp_path / "store")), address))
-    assert found[:3] == ["True", "True", "True"]  # in memory, in a store, nothing compiled again
-    assert found[3].startswith("worker ") and "the sweep 0.1; install" in found[3]
-    assert len(found) == 4
+    lines = finished(client(SAME.format(store=str(tmp_path / "store")), address))
+    assert lines[:3] == ["True", "True", "True"]  # in memory, in a store, nothing compiled again
+    assert lines[3].startswith("worker ") and "the sweep 0.1; install" in lines[3]
+    assert len(lines) == 4
 
 
 LOST = """
@@ -150,17 +150,18 @@ def test_a_killed_client_loses_nothing(address, tmp_path):
     assert one.stdout.readline() == "run\n"
     os.kill(one.pid, signal.SIGKILL)
     one.communicate()
-    kept = {part: part.stat().st_mtime_ns for part in parts(store)}
-    assert kept and not (store / "data.zarr").exists()
+    timestamps = {part: part.stat().st_mtime_ns for part in parts(store)}
+    assert timestamps and not (store / "data.zarr").exists()
     assert finished(client(AGAIN.format(store=str(store)), address)) == ["resume True"]
-    assert kept.items() <= {part: part.stat().st_mtime_ns for part in kept}.items()
+    assert timestamps.items() <= {part: part.stat().st_mtime_ns for part in timestamps}.items()
 
 
 SBATCH = """#!{python}
 import os, subprocess, sys
 log = open("{folder}/log", "a")
 options = dict(stdout=log, stderr=log, start_new_session=True)
-job = subprocess.Popen(["bash", sys.argv[-1].strip()], **options)
+script = open(sys.argv[-1].strip()).read()  # the file is removed when this process ends
+job = subprocess.Popen(["bash", "-c", script], **options)
 print("Submitted batch job", job.pid)
 """
 SCANCEL = "#!/usr/bin/env bash\nkill -- -$1\n"
@@ -193,12 +194,12 @@ def test_the_folder_of_keys_is_private_and_removed(tmp_path):
 
 
 def test_keys_of_a_killed_command_are_removed_by_the_next(tmp_path):
-    left = tmp_path / ".tmp-0123456789abcdef"
-    left.mkdir()
-    (left / "lock").touch()
-    (left / "key.pem").write_text("secret")
+    orphan = tmp_path / ".tmp-0123456789abcdef"
+    orphan.mkdir()
+    (orphan / "lock").touch()
+    (orphan / "key.pem").write_text("secret")
     with cluster._secret_folder(tmp_path):
-        assert not left.exists()
+        assert not orphan.exists()
 
 
 def test_a_folder_of_keys_that_cannot_be_made_is_one_line(tmp_path):
@@ -217,9 +218,9 @@ def test_a_folder_of_keys_that_cannot_be_made_is_one_line(tmp_path):
 def refusal(capsys, *words):
     """What the command line says of words that it refuses."""
     assert main.main(list(map(str, words))) == 2
-    found = capsys.readouterr().err.splitlines()
-    assert len(found) == 1
-    return found[0]
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 1
+    return lines[0]
 
 
 WORDS = ("sweep", FILE, "--vary", "eta=.1,.2", "--steps", "5", "--store", "never")
@@ -270,9 +271,9 @@ def secure(tmp_path_factory):
     folder = tmp_path_factory.mktemp("secure")
     (folder / "server.py").write_text(SECURE)
     server = started(folder / "server.py", folder)
-    found = server.stdout.readline().strip()
-    assert found.startswith("tls://"), server.communicate()[1][-3000:]
-    yield found, folder
+    server_address = server.stdout.readline().strip()
+    assert server_address.startswith("tls://"), server.communicate()[1][-3000:]
+    yield server_address, folder
     server.communicate(timeout=60)
 
 
@@ -290,8 +291,8 @@ def test_who_has_no_certificate_of_the_cluster_is_refused(secure, capsys, monkey
     monkeypatch.setattr(cluster, "_ANSWER_SECONDS", 3)
     monkeypatch.chdir(tmp_path)
     address, folder = secure
-    other = Security.temporary()
-    for name, text in (("cert", other.tls_client_cert), ("key", other.tls_client_key)):
+    credentials = Security.temporary()
+    for name, text in (("cert", credentials.tls_client_cert), ("key", credentials.tls_client_key)):
         (tmp_path / name).write_text(text)
     before = sorted(tmp_path.iterdir())
     words = (*WORDS, "--executor", "dask", "--scheduler")

@@ -58,8 +58,8 @@ def assert_same_parts(bytes_, request, chunks):
 
 def test_a_room_travels_by_name():
     theory = jaxtheory.theories.get("random_walk")
-    asked = {"vary": {"p": [0.3, 0.7]}, "steps": 2}
-    bytes_, request, chunks = packed(theory, theory.Config(num_states=4, length=9), **asked)
+    options = {"vary": {"p": [0.3, 0.7]}, "steps": 2}
+    bytes_, request, chunks = packed(theory, theory.Config(num_states=4, length=9), **options)
     opened = assert_same_parts(bytes_, request, chunks)
     assert opened.task.request.theory is theory
     assert len(bytes_) < 10_000 and pickling._by_value(theory) == []
@@ -70,13 +70,13 @@ def test_a_file_travels_as_text(example):
     name = example.Config.__module__
     place, text = pickle.loads(bytes_)["sources"][name]
     assert place == FILE.name and text == FILE.read_text()
-    here = sys.modules.pop(name)
+    module = sys.modules.pop(name)
     path = list(sys.path)
     try:
         opened = assert_same_parts(bytes_, request, chunks)
         again = unpack(bytes_)
     finally:
-        sys.modules[name], sys.path[:] = here, path
+        sys.modules[name], sys.path[:] = module, path
     theory = opened.task.request.theory
     assert theory.Config is not example.Config and theory.name == example.name
     assert again.task.request.theory.problem is theory.problem  # kept: nothing is compiled again
@@ -139,14 +139,14 @@ def test_changed_slots_problems_starts_keys_and_rules_travel(example):
     config = example.Config(dimension=3)
     problem = example.problem(jax.random.key(5), config)
     start = jaxtheory.simulate(example, config, jaxtheory.run_key(0, 0), steps=2)
-    for asked in (
+    for options in (
         {"problem": problem, "vary": {"eta": [0.1, 0.2]}},
         {"start": start, "vary": {"eta": [0.1, 0.2]}},
         {"key": jaxtheory.run_key(3, 1), "seeds": 1},
         {"stop": lambda metrics: metrics["loss"] < 0.3},
         {"algorithm": "sgd", "record": {"loss": 1, "weights": [3]}, "dtype": "float32"},
     ):
-        assert_same_parts(*packed(example, config, **asked))
+        assert_same_parts(*packed(example, config, **options))
     changed = example._replace(metrics=lambda params, problem, config: {"w": params.weights})
     changed = changed._replace(dims={}, predict=lambda problem, config, steps: {})
     assert pickling._by_value(changed) == ["metrics", "dims", "predict"]

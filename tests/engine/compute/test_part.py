@@ -18,7 +18,7 @@ def test_entries_are_those_of_single_runs_and_nan_beyond_their_sizes_and_steps()
     request = read(THEORY, Config(batch_size=5), vary=vary, buckets="pad", **OPTIONS)
     parts = [run_chunk(request, chunk) for chunk in plan_request(request).chunks]
     assert sorted(np.concatenate([part.point for part in parts])) == [0, 1, 2, 3]
-    for part, entry in [(each, n) for each in parts for n in range(len(each.point))]:
+    for part, entry in [(piece, n) for piece in parts for n in range(len(piece.point))]:
         point = part.point[entry]
         assert part.place[entry] == 0
         config, _, steps = request.points.point(int(point))

@@ -4,32 +4,32 @@ import pytest
 from helpers.worked_example import THEORY, Config, compilations
 
 from jaxtheory import sweep
-from jaxtheory.engine.compute import precompile, program
+from jaxtheory.engine.compute import compiled, precompile
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_what_is_compiled_ahead_is_not_compiled_again(monkeypatch, workers):
     """Each function once, by a call or before it; with the same numbers."""
     monkeypatch.setenv("JAXTHEORY_DEVICES", workers)
-    program._compiled.clear()
+    compiled._compiled.clear()
     options = {"vary": {"eta": [0.1, 0.2], "d": [4, 9]}, "seeds": 3, "steps": 4, "buckets": "exact"}
-    with compilations() as seen:
+    with compilations() as programs:
         data = sweep(THEORY, Config(), dtype="float64", **options)
-    names = [name[4:-1] for name in seen if name[4:-1] in CHUNK]
-    assert sorted(names) == sorted([*CHUNK, "_evaluate"] * 2)  # metrics and analyses, two sizes
-    whole.setdefault("first", data)
-    assert data.identical(whole["first"])
+    names = [name[4:-1] for name in programs if name[4:-1] in CHUNK]
+    assert sorted(names) == sorted(CHUNK * 2)  # two sizes
+    references.setdefault("first", data)
+    assert data.identical(references["first"])
 
 
-CHUNK = ("_draw", "_begin", "_train_block", "_evaluate", "_baselines", "_predict")
+CHUNK = ("_draw", "_begin", "_train", "_evaluate", "_baselines", "_predict")
 
 
-whole: dict = {}
+references: dict = {}
 
 
 def test_a_second_algorithm_on_the_same_problem_is_compiled_ahead_too(monkeypatch):
     monkeypatch.setenv("JAXTHEORY_DEVICES", "2")
-    program._compiled.clear()
+    compiled._compiled.clear()
     options = {"seeds": 2, "steps": 4, "dtype": "float64"}
     sweep(THEORY, Config(dimension=10), **options)
     pools, pool = [], precompile.ThreadPoolExecutor
@@ -38,8 +38,8 @@ def test_a_second_algorithm_on_the_same_problem_is_compiled_ahead_too(monkeypatc
     )
     sweep(THEORY, Config(dimension=10), **options)
     assert not pools
-    other = THEORY._replace(algorithms={"other": THEORY.algorithms["sgd"]._replace(step=still)})
-    sweep(other, Config(dimension=10), **options)
+    variant = THEORY._replace(algorithms={"other": THEORY.algorithms["sgd"]._replace(step=still)})
+    sweep(variant, Config(dimension=10), **options)
     assert pools
 
 

@@ -1,9 +1,4 @@
-"""Programs are compiled once for the slots they use, and no more are kept than memory allows."""
-
-import resource
-import subprocess
-import sys
-from pathlib import Path
+"""A sweep is one program, compiled once for the slots it uses."""
 
 import chex
 import numpy as np
@@ -11,57 +6,31 @@ import pytest
 from helpers.worked_example import THEORY, Config, compilations, training_loops
 
 from jaxtheory import run_key, simulate, sweep
-from jaxtheory.engine.compute import program
+from jaxtheory.engine.compute import compiled
+from jaxtheory.theories import get
+
+TRACES = 5  # forms, plan, loop; twice, what it reads
 
 
 def test_theories_that_differ_in_an_analysis_share_the_training_loop():
-    other = THEORY._replace(
+    variant = THEORY._replace(
         analyses=lambda params, problem, config: {"twice": 2 * params.weights},
         dims={**THEORY.dims, "twice": ("coordinate",)},
     )
     options = {"vary": {"eta": [0.1, 0.2]}, "seeds": 2, "steps": 4, "dtype": "float64"}
-    with compilations() as seen:
-        for theory in (THEORY, other, THEORY, other):
+    with compilations() as programs:
+        for theory in (THEORY, variant, THEORY, variant):
             data = sweep(theory, Config(dimension=9), **options)
     assert (
-        training_loops(seen) <= 1
+        training_loops(programs) <= 1
         and "twice" in data
-        and sum("_evaluate" in name for name in seen) <= 3
+        and sum("_evaluate" in name for name in programs) <= 3
     )
-
-
-def test_a_second_sweep_of_any_theory_compiles_nothing():
-    options = {"vary": {"eta": [0.1, 0.2]}, "seeds": 2, "steps": 4, "dtype": "float64"}
-    sweep(THEORY, Config(dimension=11), **options)
-    with compilations() as seen:
-        sweep(THEORY, Config(dimension=11), **{**options, "key": 3})
-    assert training_loops(seen) == 0
-
-
-MANY = """
-import sys; sys.path.insert(0, {here!r})
-import jaxtheory
-from helpers.worked_example import THEORY, Config
-for k in range(120):
-    config = Config(dimension=2 + k % 12, batch_size=3 + k // 12)
-    jaxtheory.sweep(THEORY, config, vary={{"eta": [0.1, 0.2]}}, seeds=2, steps=5)
-print(int(open("/proc/self/statm").read().split()[1]) * {page} // 2**20)
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(
-    not Path("/proc/self/statm").exists(), reason="reads the resident memory from /proc"
-)
-def test_many_different_sweeps_stay_below_800_megabytes():
-    code = MANY.format(here=str(Path(__file__).parents[2]), page=resource.getpagesize())
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert int(done.stdout) < 800  # 2240 where every program is kept
 
 
 def test_traced_and_evaluation_axes_share_one_compilation_and_a_second_call_needs_none():
     sgd = THEORY.algorithms["sgd"]
-    step = chex.assert_max_traces(sgd.step, n=5)  # forms, plan, loop; twice, what it reads
+    step = chex.assert_max_traces(sgd.step, n=TRACES)
     theory = THEORY._replace(algorithms={"sgd": sgd._replace(step=step)})
     with compilations() as first:
         sweep(
@@ -86,10 +55,42 @@ def test_traced_and_evaluation_axes_share_one_compilation_and_a_second_call_need
     assert training_loops(second) == 0
 
 
+AXES = {  # of each kind that a theory has: traced, size and evaluation
+    "random_walk": {"learning_rate": [1.0, 0.5], "num_states": [4, 6]},
+    "attention_pruning": {
+        "regularization": [5.0, 1.0],
+        "dimension": [16, 8],
+        "pruning_ratio": [0.5, 0.2],
+    },
+    "contextual_bigram": {"l1": [1e-5, 1e-3], "length": [50, 20], "threshold": [0.3, 0.1]},
+    "nearest_neighbor": {"mask": [5.0, 2.0], "context": [4, 2], "separation": [0.1, 0.2]},
+    "group_sparse": {"margin": [0.2, 0.1], "num_groups": [6, 3]},
+    "low_rank": {"noise": [0.1, 0.2], "num_neurons": [20, 10], "truncation_rank": [2, 1]},
+    "in_context_regression": {"spectrum": [1.0, 0.0], "rank": [2, 1]},
+    "causal_graph": {"concentration": [0.5, 1.0], "length": [16, 8]},
+    "task_diversity": {"ridge": [0.0, 0.1], "num_tasks": [8, 4]},
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", AXES)
+def test_a_sweep_along_every_kind_of_axis_is_one_program(name):
+    """Its step is traced as often as that of one run, and one training loop is compiled."""
+    theory, axes = get(name), AXES[name]
+    algorithm = next(iter(theory.algorithms))
+    plain = theory.algorithms[algorithm]
+    step = chex.assert_max_traces(plain.step, n=TRACES)
+    theory = theory._replace(algorithms={algorithm: plain._replace(step=step)})
+    config = theory.Config(**{axis: values[0] for axis, values in axes.items()})
+    with compilations() as programs:
+        sweep(theory, config, vary={**axes, "steps": [3, 2]}, seeds=2, steps=3, buckets="pad")
+    assert training_loops(programs) == 1
+
+
 @pytest.mark.parametrize(("buckets", "loops"), [("pad", 1), ("exact", 3)])
 def test_a_padded_size_axis_needs_one_compilation(buckets, loops):
-    program._compiled.clear()  # a run alone may share a program with a sweep of exact sizes
-    with compilations() as seen:
+    compiled._compiled.clear()  # a run alone may share a program with a sweep of exact sizes
+    with compilations() as programs:
         data = sweep(
             THEORY,
             Config(batch_size=5),
@@ -99,7 +100,7 @@ def test_a_padded_size_axis_needs_one_compilation(buckets, loops):
             buckets=buckets,
             dtype="float64",
         )
-    assert training_loops(seen) == loops
+    assert training_loops(programs) == loops
     for d in (3, 4, 6):
         run = simulate(
             THEORY, Config(batch_size=5, dimension=d), run_key(0, 1), steps=4, dtype="float64"

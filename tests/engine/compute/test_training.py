@@ -1,5 +1,7 @@
 """Training a chunk: stop rules, diverged runs, and starts from a run or from parameters."""
 
+import math
+
 import jax
 import numpy as np
 import pytest
@@ -7,6 +9,7 @@ from helpers.worked_example import THEORY, Config
 
 import jaxtheory
 from jaxtheory import InputError, run_key, simulate, sweep
+from jaxtheory.engine.compute import training
 
 
 def test_stop_is_per_run_and_the_same_alone():
@@ -39,6 +42,24 @@ def test_stop_is_per_run_and_the_same_alone():
     assert ((data.loss < 0.2).sum("step") <= 1).all()
 
 
+def test_numbers_do_not_depend_on_how_often_the_host_looks(monkeypatch):
+    """Bit for bit, with sets of metrics that differ from record to record, and runs that end."""
+    steps = []
+    options = {
+        "vary": {"eta": [0.05, 1e60], "theta": [0.0, 0.3]},
+        "seeds": 2,
+        "steps": 33,
+        "record": {"loss": 1, "weights": [0, 7, 8, 33]},
+        "progress": lambda p: steps.append(p.step) if p.metrics is not None else None,
+    }
+    datasets = []
+    for look in (0.0, math.inf):
+        monkeypatch.setattr(training, "_LOOK", look)
+        datasets.append(sweep(THEORY, Config(), dtype="float64", **options))
+    assert datasets[0].identical(datasets[1]) and datasets[0].weights.notnull().any()
+    assert sorted(steps[: len(steps) // 2]) == sorted(steps[len(steps) // 2 :])
+
+
 def test_diverged_lanes_are_flagged_frozen_and_poison_nobody():
     data = sweep(
         THEORY, Config(), vary={"eta": [0.1, 1e200]}, seeds=2, steps=30, record=10, dtype="float64"
@@ -46,13 +67,13 @@ def test_diverged_lanes_are_flagged_frozen_and_poison_nobody():
     assert (data.diverged_at.sel(learning_rate=0.1) == -1).all() and (
         data.diverged_at.sel(learning_rate=1e200) > 0
     ).all()
-    alone = sweep(
+    reference = sweep(
         THEORY, Config(), vary={"eta": [0.1]}, seeds=2, steps=30, record=10, dtype="float64"
     )
-    np.testing.assert_allclose(data.loss.sel(learning_rate=[0.1]), alone.loss, rtol=1e-12)
+    np.testing.assert_allclose(data.loss.sel(learning_rate=[0.1]), reference.loss, rtol=1e-12)
     assert np.isnan(data.loss.sel(learning_rate=1e200, step=30)).all()
-    found = jaxtheory.statistics.average(data.loss.stack(lane=("learning_rate", "seed")), "lane")
-    assert found.excluded.sel(step=30) == 2 and np.isfinite(found.mean.sel(step=30))
+    estimate = jaxtheory.statistics.average(data.loss.stack(lane=("learning_rate", "seed")), "lane")
+    assert estimate.excluded.sel(step=30) == 2 and np.isfinite(estimate.mean.sel(step=30))
     run = simulate(THEORY, Config(learning_rate=1e200), run_key(0, 0), steps=30, dtype="float64")
     assert (
         run.diverged_at == int(data.diverged_at.sel(learning_rate=1e200, seed=0))

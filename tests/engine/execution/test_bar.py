@@ -53,20 +53,20 @@ def test_a_sweep_in_a_notebook_shows_one_unless_told_otherwise(monkeypatch, caps
 
 
 def test_what_was_done_before_does_not_count_as_speed(monkeypatch):
-    made = []
+    bars = []
 
     class Kept(tqdm.auto.tqdm):
         def __init__(self, **options):
             super().__init__(**options)
-            made.append(self)
+            bars.append(self)
 
     monkeypatch.setattr(tqdm.auto, "tqdm", Kept)
     show = bar.listener(True, "walk")
     show(Progress("resume", 2, 4, 0, 0, None, 0.5))
     show(Progress("run", 3, 4, 5, 10, None, 0.75))
-    assert (made[0].initial, made[0].n) == (0.5, 0.75)
-    assert "walk: run:  75%" in str(made[0]) and "3/4 points, step 5/10" in str(made[0])
-    made[0].close()
+    assert (bars[0].initial, bars[0].n) == (0.5, 0.75)
+    assert "walk: run:  75%" in str(bars[0]) and "3/4 points, step 5/10" in str(bars[0])
+    bars[0].close()
 
 
 def test_what_is_no_listener_is_refused_before_anything_is_written(tmp_path):

@@ -61,16 +61,16 @@ def test_two_processes_share_one_program():
     own = {k: v for k, v in os.environ.items() if not k.startswith("JAX") and k != "NPROC"}
     own |= {"PYTHONPATH": str(ROOT), "JAX_PLATFORMS": "cpu"}
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "env": own}
-    each = [
+    processes = [
         subprocess.Popen([sys.executable, "-c", PROCESS, address, str(number), str(file)], **pipes)
         for number in (0, 1)
     ]
     try:
-        said = [process.communicate(timeout=240) for process in each]
+        said = [process.communicate(timeout=240) for process in processes]
     finally:
-        for process in each:
+        for process in processes:
             process.kill()
     errors = "\n".join(error[-2000:] for _, error in said)
-    assert [process.returncode for process in each] == [0, 0], errors
+    assert [process.returncode for process in processes] == [0, 0], errors
     numbers = [np.array(out.splitlines()[-1].split(), float) for out, _ in said]  # gloo speaks too
     assert numbers[0].size == 4 and np.array_equal(*numbers)

@@ -58,14 +58,14 @@ print(hashlib.sha256(numbers).hexdigest())
 @pytest.mark.slow
 def test_any_number_of_devices_gives_the_same_bits(tmp_path):
     code = lambda name: RATES.format(store=str(tmp_path / name))
-    found = {n: run(code(n), JAXTHEORY_DEVICES=n)[-1] for n in ("1", "2", "4", "8")}
-    assert len(set(found.values())) == 1, found
+    digests = {n: run(code(n), JAXTHEORY_DEVICES=n)[-1] for n in ("1", "2", "4", "8")}
+    assert len(set(digests.values())) == 1, digests
     half = "import sys; sys.argv = ['', 'half']\n" + code("mixed")
     with pytest.raises(AssertionError, match="KeyboardInterrupt"):
         run(half, JAXTHEORY_DEVICES="2")
-    assert run(code("mixed"), JAXTHEORY_DEVICES="1")[-1] == found["1"]
-    whole = [xr.open_zarr(tmp_path / name / "data.zarr").load() for name in ("1", "8", "mixed")]
-    assert whole[0].identical(whole[1]) and whole[0].identical(whole[2])
+    assert run(code("mixed"), JAXTHEORY_DEVICES="1")[-1] == digests["1"]
+    datasets = [xr.open_zarr(tmp_path / name / "data.zarr").load() for name in ("1", "8", "mixed")]
+    assert datasets[0].identical(datasets[1]) and datasets[0].identical(datasets[2])
 
 
 SWEEPS = """
@@ -117,17 +117,22 @@ def test_a_theory_may_hand_lapack_several_matrices(devices):
 
 
 def test_a_row_of_many_runs_is_cut_and_every_cut_gives_the_same_bits(monkeypatch):
-    many = plan(THEORY, Config(), vary={"eta": [0.1 + 1e-6 * i for i in range(10_000)]}, steps=5)
-    assert many.problems == 1 and sum(chunk.last - chunk.first for chunk in many.chunks) > 100
+    sweep_plan = plan(
+        THEORY, Config(), vary={"eta": [0.1 + 1e-6 * i for i in range(10_000)]}, steps=5
+    )
+    assert (
+        sweep_plan.problems == 1
+        and sum(chunk.last - chunk.first for chunk in sweep_plan.chunks) > 100
+    )
     options = {
         "vary": {"eta": [0.1 + 1e-3 * i for i in range(300)]},
         "seeds": 2,
         "steps": 5,
         "dtype": "float64",
     }
-    whole = sweep(THEORY, Config(), **options)
+    reference = sweep(THEORY, Config(), **options)
     monkeypatch.setattr(lay_out, "_CHUNK_SECONDS", 1e-9)  # a slot at a time
-    assert sweep(THEORY, Config(), **options).identical(whole)
+    assert sweep(THEORY, Config(), **options).identical(reference)
 
 
 def test_a_chunk_is_a_pure_function_of_the_request():

@@ -80,35 +80,35 @@ def events(folder: Path) -> dict[tuple[str, int], float]:
     """The numbers in the files of events of a folder, by tag and step."""
     from tensorboardX.proto.event_pb2 import Event
 
-    found = {}
+    numbers = {}
     for file in folder.glob("events*"):
         data = file.read_bytes()
         while data:  # length, its checksum, the event, its checksum
             size = int.from_bytes(data[:8], "little")
             record, data = Event.FromString(data[12 : 12 + size]), data[16 + size :]
-            found |= {(v.tag, record.step): v.simple_value for v in record.summary.value}
-    return found
+            numbers |= {(v.tag, record.step): v.simple_value for v in record.summary.value}
+    return numbers
 
 
 def test_each_chunk_is_a_run_of_tensorboard(tmp_path: Path) -> None:
-    told: list[Progress] = []
+    messages: list[Progress] = []
 
-    def both(progress: Progress, write=log.tensorboard(tmp_path)) -> None:  # noqa: B008
+    def listen(progress: Progress, write=log.tensorboard(tmp_path)) -> None:  # noqa: B008
         write(progress)
-        told.append(progress)
+        messages.append(progress)
 
-    sweep(THEORY, Config(), progress=both, **ASKED)
-    records = [one for one in told if one.metrics is not None]
-    found = {folder.name: events(folder) for folder in tmp_path.iterdir()}
-    assert set(found) == {
+    sweep(THEORY, Config(), progress=listen, **ASKED)
+    records = [one for one in messages if one.metrics is not None]
+    runs = {folder.name: events(folder) for folder in tmp_path.iterdir()}
+    assert set(runs) == {
         f"learning_rate={','.join(map(str, one.at['learning_rate']))}_seed="
         f"{','.join(map(str, one.at['seed']))}"
         for one in records
     }
     wanted = sum(not np.isnan(mean) for one in records for mean in one.metrics.values())
-    assert sum(map(len, found.values())) == wanted
+    assert sum(map(len, runs.values())) == wanted
     (first,) = {one.metrics["loss"] for one in records if one.step == 0}
-    assert {np.float32(numbers["loss", 0]) for numbers in found.values()} == {np.float32(first)}
+    assert {np.float32(numbers["loss", 0]) for numbers in runs.values()} == {np.float32(first)}
 
 
 def test_many_chunks_need_few_open_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

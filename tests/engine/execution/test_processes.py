@@ -18,10 +18,10 @@ def test_results_come_in_the_order_of_the_jobs():
 
 
 def test_an_error_in_a_process_is_raised_here():
-    found = in_processes(operator.truediv, [(1, 2), (1, 0)], first=[1, 0])
-    assert next(found) == 0.5
+    quotients = in_processes(operator.truediv, [(1, 2), (1, 0)], first=[1, 0])
+    assert next(quotients) == 0.5
     with pytest.raises(ZeroDivisionError):
-        next(found)
+        next(quotients)
 
 
 def test_no_more_processes_than_jobs_or_cores(monkeypatch):

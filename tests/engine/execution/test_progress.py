@@ -56,29 +56,29 @@ def swept(**asked):
     """The events of a sweep that are records, and its dataset."""
     events = []
     data = sweep(THEORY, Config(), steps=8, dtype="float64", progress=events.append, **asked)
-    told = [event for event in events if event.metrics is not None]
-    assert len(told) < len(events)  # those that are not a record have no metrics
-    return told, data
+    records = [event for event in events if event.metrics is not None]
+    assert len(records) < len(events)  # those that are not a record have no metrics
+    return records, data
 
 
 def test_a_record_tells_the_means_of_its_runs(monkeypatch):
     monkeypatch.setenv("JAXTHEORY_DEVICES", "1")
-    told, data = swept(vary={"eta": [0.1, 0.2, 1e60]}, seeds=[3, 4])
+    records, data = swept(vary={"eta": [0.1, 0.2, 1e60]}, seeds=[3, 4])
     assert (data.diverged_at.sel(learning_rate=1e60) >= 0).any()
-    assert {event.step for event in told} == {*data.step.values.tolist()}
-    assert sum(event.runs for event in told if event.step == 8) == data.diverged_at.size
-    for event in told:
-        of = data.sel(event.at).sel(step=event.step)
-        assert list(event.at) == ["learning_rate", "seed"] and event.runs == of.loss.size
+    assert {event.step for event in records} == {*data.step.values.tolist()}
+    assert sum(event.runs for event in records if event.step == 8) == data.diverged_at.size
+    for event in records:
+        selection = data.sel(event.at).sel(step=event.step)
+        assert list(event.at) == ["learning_rate", "seed"] and event.runs == selection.loss.size
         assert set(event.metrics) == {"loss", "rounded_loss"}  # weights has a dimension of its own
         for name, mean in event.metrics.items():
-            np.testing.assert_allclose(mean, np.nanmean(of[name].values), rtol=1e-12)
+            np.testing.assert_allclose(mean, np.nanmean(selection[name].values), rtol=1e-12)
 
 
 def test_a_metric_that_is_not_recorded_at_a_step_is_nan():
-    told, _ = swept(vary={"eta": [0.1]}, record={"loss": 4, "rounded_loss": [8]})
-    assert {event.step for event in told} == {0, 4, 8}
-    for event in told:
+    records, _ = swept(vary={"eta": [0.1]}, record={"loss": 4, "rounded_loss": [8]})
+    assert {event.step for event in records} == {0, 4, 8}
+    for event in records:
         assert set(event.metrics) == {"loss", "rounded_loss"}
         assert np.isnan(event.metrics["rounded_loss"]) == (event.step != 8)
 

@@ -12,14 +12,14 @@ from jaxtheory.theories import get
 
 def test_lanes_side_by_side_share_the_equations_and_each_has_its_arrays():
     one = cost.Work(equations=8.0, bytes=3.0, flops=5.0, largest=7)
-    assert one.beside(4) == one._replace(equations=2.0)
+    assert one.amortize(4) == one._replace(equations=2.0)
     request = read(THEORY, Config(), vary={"eta": [0.1, 0.2, 0.3]}, seeds=4, steps=5)
     bucket = lay_out.plan_request(request).buckets[0]
-    found = cost.costs(THEORY, bucket.algorithm, bucket.template, request.schedule.records)
-    least = lay_out._price(request, bucket, found).memory
+    costs = cost.costs(THEORY, bucket.algorithm, bucket.template, request.schedule.records)
+    least = lay_out._price(request, bucket, costs).memory
     for slot in ("metrics", "analyses", "predict"):
-        larger = found._replace(**{slot: getattr(found, slot)._replace(largest=1 << 30)})
-        known = max(found.metrics.largest, found.analyses.largest, found.predict.largest)
+        larger = costs._replace(**{slot: getattr(costs, slot)._replace(largest=1 << 30)})
+        known = max(costs.metrics.largest, costs.analyses.largest, costs.predict.largest)
         lanes = lay_out.workers() * bucket.layout.rows * bucket.layout.width
         more = lay_out._price(request, bucket, larger).memory - least
         assert more == lanes * ((1 << 30) - known)
@@ -28,18 +28,18 @@ def test_lanes_side_by_side_share_the_equations_and_each_has_its_arrays():
 def test_counts_are_kept_for_what_traces_alike():
     walk = get("random_walk")
     plain = walk.Config()
-    other = [
+    variants = [
         plain.replace(num_states=7),
         plain.pad(num_states=9),
         plain.replace(loss_function="hinge"),
         canonical(plain, np.float32),
     ]
     assert cost.Alike(plain) == cost.Alike(plain.replace(learning_rate=0.25))
-    assert all(cost.Alike(plain) != cost.Alike(config) for config in other)
+    assert all(cost.Alike(plain) != cost.Alike(config) for config in variants)
     first = cost.Alike(plain)
     with jax.enable_x64(False):
         assert cost.Alike(plain) != first
     small, large, again = (
-        cost.step_work(walk, "reduced", config)[0].bytes for config in (plain, other[1], plain)
+        cost.step_work(walk, "reduced", config)[0].bytes for config in (plain, variants[1], plain)
     )
     assert small == again < large

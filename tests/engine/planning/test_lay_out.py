@@ -43,10 +43,10 @@ def calls(function):
 
 @pytest.mark.parametrize("name", SHAPES)
 def test_planning_calls_no_function_per_value(name):
-    asked = {"steps": 3, **SHAPES[name]}
-    made, count = calls(lambda: lay_out.plan_request(read(THEORY, Config(), **asked)))
-    assert made.points * len(made.seeds) >= 20_000
-    assert count < 20 * len(made.chunks) + 150_000
+    options = {"steps": 3, **SHAPES[name]}
+    sweep_plan, count = calls(lambda: lay_out.plan_request(read(THEORY, Config(), **options)))
+    assert sweep_plan.points * len(sweep_plan.seeds) >= 20_000
+    assert count < 20 * len(sweep_plan.chunks) + 150_000
 
 
 def test_more_chunks_than_can_be_listed_are_refused(monkeypatch):
@@ -62,17 +62,17 @@ def test_runs_side_by_side_leave_no_rest_where_half_of_them_or_more_do():
     assert lay_out._without_rest(31, 16) == 16  # a prime number: a rest of 15, not 31 alone
     for runs in range(1, 65):
         for width in range(1, 65):
-            found = lay_out._without_rest(runs, width)
-            assert min(runs, width) / 2 <= found <= min(runs, width)
+            even_width = lay_out._without_rest(runs, width)
+            assert min(runs, width) / 2 <= even_width <= min(runs, width)
 
 
 def test_a_million_runs_are_planned_by_arithmetic():
     axes = {"eta": [0.1 + 1e-6 * i for i in range(1000)], "noise": [1e-4 * i for i in range(1000)]}
     tracemalloc.start()
-    made = plan(THEORY, Config(), vary=axes, steps=5)
+    sweep_plan = plan(THEORY, Config(), vary=axes, steps=5)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert (made.points, made.runs, made.problems) == (1_000_000, 1_000_000, 1000)
+    assert (sweep_plan.points, sweep_plan.runs, sweep_plan.problems) == (1_000_000, 1_000_000, 1000)
     assert peak < 300e6  # some arrays of a million numbers; a Python object per run would take more
     assert (
         plan(THEORY, Config(), vary={"eta": [0.1, 0.2]}, seeds=500_000, steps=5).runs == 1_000_000

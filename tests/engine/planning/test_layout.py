@@ -32,15 +32,15 @@ def test_a_chunk_reads_its_own_values_only(name, monkeypatch):
     """However many there are: no array of all values is made for a chunk."""
     request = read(THEORY, Config(), steps=3, **SHAPES[name])
     bucket = lay_out.plan_request(request).buckets[0]
-    made = []
+    arrays = []
     for function in ("diff", "cumsum", "unique", "arange", "array", "append", "repeat"):
         ours = getattr(np, function)
-        wrapped = lambda *a, ours=ours, **k: made.append(out := ours(*a, **k)) or out
+        wrapped = lambda *a, ours=ours, **k: arrays.append(out := ours(*a, **k)) or out
         monkeypatch.setattr(np, function, wrapped)
     inputs = lanes(request, Chunk(bucket, 0, 1))
-    assert inputs.used == 1 and made
+    assert inputs.used == 1 and arrays
     entries = bucket.layout.slots * bucket.layout.rows * bucket.layout.runs * bucket.layout.values
-    largest = max(np.size(out[0] if isinstance(out, tuple) else out) for out in made)
+    largest = max(np.size(out[0] if isinstance(out, tuple) else out) for out in arrays)
     if name != "an axis of looks":  # a run that is looked at so often is one chunk
         assert largest <= max(entries, len(inputs.out[1])) < 20_000
 
@@ -53,9 +53,9 @@ def test_what_is_too_many_is_refused_with_the_number(monkeypatch):
             door(THEORY, Config(), vary={"eta": rates, "noise": rates}, steps=1)
         with pytest.raises(InputError, match="seeds = 100000000: must be a count in"):
             door(THEORY, Config(), seeds=10**8, steps=1)
-        many = {"vary": {"d": range(1, 51)}, "buckets": "exact", "steps": 1}
+        options = {"vary": {"d": range(1, 51)}, "buckets": "exact", "steps": 1}
         with pytest.raises(InputError, match=r"50 programs.* 0.11 hours .* at most 20"):
-            door(THEORY, Config(), **many)
+            door(THEORY, Config(), **options)
     with pytest.raises(InputError, match="70000 different numbers of steps"):
         plan(THEORY, Config(), vary={"steps": range(70_000)}, steps=1)
 
@@ -64,7 +64,7 @@ def test_a_static_axis_makes_a_bucket_each():
 
     theory = get("random_walk")
     small = theory.Config(num_states=3, length=4, num_sequences=5, encoding_dim=4)
-    made = plan(
+    sweep_plan = plan(
         theory,
         small,
         vary={
@@ -74,7 +74,7 @@ def test_a_static_axis_makes_a_bucket_each():
         },
         steps=2,
     )
-    assert made.compilations == 4 and made.runs == 8
+    assert sweep_plan.compilations == 4 and sweep_plan.runs == 8
 
 
 def test_every_run_stands_in_one_lane():
@@ -89,7 +89,7 @@ def test_every_run_stands_in_one_lane():
         seeds=[4, 7, 9],
         steps=0,
     )
-    seen = []
+    pairs = []
     for chunk in plan_request(request).chunks:
         inputs = lanes(request, chunk)
         where, points, places = inputs.out
@@ -103,8 +103,8 @@ def test_every_run_stands_in_one_lane():
                 n: v[slot, row, run] for n, v in inputs.own.items()
             }
             fields |= {n: v[slot, row, run, value] for n, v in inputs.values.items()}
-            for name, found in fields.items():
+            for name, number in fields.items():
                 wanted = getattr(config, name)
-                assert found == pytest.approx(getattr(wanted, "n", wanted)), name
-            seen.append((int(i), int(place)))
-    assert sorted(seen) == [(i, s) for i in range(request.points.total) for s in range(3)]
+                assert number == pytest.approx(getattr(wanted, "n", wanted)), name
+            pairs.append((int(i), int(place)))
+    assert sorted(pairs) == [(i, s) for i in range(request.points.total) for s in range(3)]

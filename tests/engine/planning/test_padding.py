@@ -25,20 +25,20 @@ def scaled(c):
     """The worked example with metrics that no process has seen."""
 
     def metrics(params, problem, config):
-        found = THEORY.metrics(params, problem, config)
-        return {**found, "loss": c * found["loss"]}
+        base_metrics = THEORY.metrics(params, problem, config)
+        return {**base_metrics, "loss": c * base_metrics["loss"]}
 
     return THEORY._replace(metrics=metrics, predict=lambda problem, config, steps: {})
 
 
 def test_auto_pads_what_has_passed():
-    asked = {"vary": {"dimension": [3, 4]}, "steps": 2}
+    options = {"vary": {"dimension": [3, 4]}, "steps": 2}
     fresh = scaled(np.random.default_rng().uniform())
-    assert jaxtheory.plan(fresh, Config(), **asked).compilations == 2
-    assert jaxtheory.plan(fresh, Config(), **asked, buckets="pad").compilations == 1
+    assert jaxtheory.plan(fresh, Config(), **options).compilations == 2
+    assert jaxtheory.plan(fresh, Config(), **options, buckets="pad").compilations == 1
     assert jaxtheory.verify(fresh).passed
-    assert jaxtheory.plan(fresh, Config(), **asked).compilations == 1
-    assert jaxtheory.plan(scaled(2.0), Config(), **asked).compilations == 2
+    assert jaxtheory.plan(fresh, Config(), **options).compilations == 1
+    assert jaxtheory.plan(scaled(2.0), Config(), **options).compilations == 2
     if (note := trusted_padding._notes()) is not None:
         (note / trusted_padding._digest_of(fresh)).unlink()
     trusted_padding._passed.discard(trusted_padding._digest_of(fresh))

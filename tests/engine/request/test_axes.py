@@ -8,6 +8,7 @@ import jaxtheory
 from jaxtheory import InputError, plan
 from jaxtheory.engine.request import axes
 from jaxtheory.engine.request.axes import Axis
+from jaxtheory.engine.request.request import read
 from jaxtheory.theories import get
 
 MILLIONS = 2_000_000
@@ -21,14 +22,14 @@ def test_points_whose_fields_do_not_fit_together_are_found_by_halves():
         noise: float = jaxtheory.traced(0.1, "sigma", "noise", "[0, inf)")
 
         def violations(self):
-            asked.append(1)
+            calls.append(1)
             return ["too large"] if np.any(self.noise > RATES[bad - 1]) else []
 
-    asked = []
-    found = axes.Points(Few(), (Axis("noise", RATES, {"noise": RATES}),), "sgd", 1)
+    calls = []
+    points = axes.Points(Few(), (Axis("noise", RATES, {"noise": RATES}),), "sgd", 1)
     with pytest.raises(InputError, match=f"at noise={RATES[bad]}: too large"):
-        axes.check_points(found)
-    assert len(asked) < 60
+        axes.check_points(points)
+    assert len(calls) < 60
 
 
 def test_values_that_axes_replace_need_not_fit_together():
@@ -73,11 +74,11 @@ OTHERS = [
     *(
         ({"zip": {name: ["a", "b"], "eta": [0.1, 0.2]}}, rf"\Azip: [^\n\x1b]*{message}[^\n]*\Z")
         for name, message in [
-            *((each, "is the name of a variable") for each in ("loss", "step", "seed", "seeds")),
-            *((each, "is the name of a variable") for each in ("diverged_at", "predicted_loss")),
-            *((each, "is the name of a variable") for each in ("coordinate", "params_x")),
+            *((axis, "is the name of a variable") for axis in ("loss", "step", "seed", "seeds")),
+            *((axis, "is the name of a variable") for axis in ("diverged_at", "predicted_loss")),
+            *((axis, "is the name of a variable") for axis in ("coordinate", "params_x")),
             ("weights_0", "is the name of a variable"),
-            *((each, "must not ") for each in ("", "..", ".", "a/b", "a\x1b", "\ud800", "zarr.")),
+            *((axis, "must not ") for axis in ("", "..", ".", "a/b", "a\x1b", "\ud800", "zarr.")),
             ("x" * 300, "has 300 bytes"),
         ]
     ),
@@ -101,6 +102,17 @@ SMALL = WALK.Config(num_states=5, length=17)
 
 @pytest.mark.parametrize("name", ["seed", "seeds", "key", "record", "dtype", "start", "stop"])
 def test_an_argument_is_not_an_axis(name):
-    for given in ({"vary": {name: [1, 2]}}, {"zip": {"p": [0.1, 0.2], name: [1, 2]}}):
+    for options in ({"vary": {name: [1, 2]}}, {"zip": {"p": [0.1, 0.2], name: [1, 2]}}):
         with pytest.raises(InputError, match=f"'{name}' cannot be an axis: .*(give|call|vary|use)"):
-            jaxtheory.plan(WALK, SMALL, steps=2, **given)
+            jaxtheory.plan(WALK, SMALL, steps=2, **options)
+
+
+@pytest.mark.parametrize(("value", "said"), [(1e-50, "1e-50 is 0 in"), (1e60, "1e\\+60 is infini")])
+@pytest.mark.parametrize("swept", [True, False])
+def test_a_number_that_float32_cannot_hold_is_refused(value, said, swept):
+    """And not trained as 0 or as infinity under the label of the value."""
+    points = {"vary": {"threshold": [0.1, value]}} if swept else {}
+    config = Config() if swept else Config(threshold=value)
+    with pytest.raises(InputError, match=rf"threshold.*{said}.*dtype='float64'"):
+        read(THEORY, config, **points, steps=2, dtype="float32")
+    read(THEORY, config, **points, steps=2, dtype="float64")

@@ -162,7 +162,7 @@ def test_the_problem_of_a_user_is_refused_where_an_algorithm_draws_its_own():
     theory = THEORY._replace(
         algorithms={"own": THEORY.algorithms["sgd"]._replace(step=draws_again)}
     )
-    given = THEORY.problem(run_key(0, 0), Config(dimension=3))
-    ask(THEORY, problem=given)
+    problem = THEORY.problem(run_key(0, 0), Config(dimension=3))
+    ask(THEORY, problem=problem)
     with pytest.raises(InputError, match="'own' draws another problem"):
-        ask(theory, problem=given)
+        ask(theory, problem=problem)

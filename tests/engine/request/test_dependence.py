@@ -74,8 +74,8 @@ def test_an_operand_that_enters_later_is_read(case):
 
 
 def test_sizes_are_read_by_shapes():
-    of = lambda slot: idle(jnp.sum, ("dimension", "batch_size"), lambda name: name == slot)
-    assert of("init") == ["batch_size"] and of("sample") == []
+    idle_fields = lambda slot: idle(jnp.sum, ("dimension", "batch_size"), lambda name: name == slot)
+    assert idle_fields("init") == ["batch_size"] and idle_fields("sample") == []
 
 
 def test_choices_are_read_where_a_program_changes():

@@ -67,9 +67,9 @@ def test_sizes_that_the_data_do_not_shape_vary():
 
 def test_a_problem_of_another_theory_or_size_is_a_line():
     theory, _, (problem, _, config) = own("random_walk")
-    _, _, (other, _, _) = own("group_sparse")
+    _, _, (foreign_problem, _, _) = own("group_sparse")
     with pytest.raises(jaxtheory.InputError, match=r"pass the result of random_walk\.given"):
-        jaxtheory.simulate(theory, config, KEY, steps=1, problem=other)
+        jaxtheory.simulate(theory, config, KEY, steps=1, problem=foreign_problem)
     longer = config.replace(length=Size(9))
     with pytest.raises(jaxtheory.InputError, match=r"problem.train.s has shape .* set length=7"):
         jaxtheory.simulate(theory, longer, KEY, steps=1, problem=problem)

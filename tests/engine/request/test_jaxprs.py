@@ -12,16 +12,16 @@ from jaxtheory.engine.request.jaxprs import _merged, cse, reads
 
 def equations(function, *args):
     """How many equations of each primitive are left."""
-    left = [e.primitive.name for e in _merged(jax.make_jaxpr(function)(*args)).jaxpr.eqns]
-    return {name: left.count(name) for name in left}
+    names = [e.primitive.name for e in _merged(jax.make_jaxpr(function)(*args)).jaxpr.eqns]
+    return {name: names.count(name) for name in names}
 
 
 def test_equal_equations_are_merged_with_all_that_follows():
     twice = lambda x: jnp.sin(x) * 2 + jnp.exp(jnp.sin(x) * 2)
     assert equations(twice, 1.0) == {"sin": 1, "mul": 1, "exp": 1, "add": 1}
     shared = lambda x: (x @ x, (x @ x).T, jnp.arange(3.0) + jnp.arange(3.0))
-    left = equations(shared, jnp.ones((3, 3)))
-    assert (left["dot_general"], left["iota"]) == (1, 1)
+    counts = equations(shared, jnp.ones((3, 3)))
+    assert (counts["dot_general"], counts["iota"]) == (1, 1)
 
 
 @pytest.mark.parametrize(
@@ -39,8 +39,8 @@ def test_what_differs_stays(other):
 
 
 def test_zeros_of_either_sign_differ():
-    found = cse(lambda: (jnp.float64(1) / jnp.float64(0.0), jnp.float64(1) / jnp.float64(-0.0)))
-    assert found == (np.inf, -np.inf)
+    quotients = cse(lambda: (jnp.float64(1) / jnp.float64(0.0), jnp.float64(1) / jnp.float64(-0.0)))
+    assert quotients == (np.inf, -np.inf)
     f = lambda x: (x * 0.0, x * -0.0)
     assert equations(f, 1.0) == {"mul": 2}
 
@@ -49,9 +49,9 @@ def test_axes_and_keys_count():
     x = jnp.ones((3, 3))
     assert equations(lambda x: (x.sum(0), x.sum(1), x.sum(0)), x) == {"reduce_sum": 2}
     draw = lambda key: (jax.random.normal(key), jax.random.normal(jax.random.fold_in(key, 1)))
-    one, other = cse(lambda: draw(jax.random.key(3)))
-    assert one != other
-    assert (one, other) == draw(jax.random.key(3))
+    one, two = cse(lambda: draw(jax.random.key(3)))
+    assert one != two
+    assert (one, two) == draw(jax.random.key(3))
 
 
 def test_effects_stay():
@@ -69,10 +69,10 @@ def test_effects_stay():
 
 def test_a_result_may_be_an_argument_a_constant_or_repeated():
     x = jnp.arange(3.0)
-    kept = np.arange(2)
-    a, b, c, d, e = cse(lambda: (x, kept, 2.5, x + 1, x + 1))
+    constant = np.arange(2)
+    a, b, c, d, e = cse(lambda: (x, constant, 2.5, x + 1, x + 1))
     np.testing.assert_array_equal(a, x)
-    np.testing.assert_array_equal(b, kept)
+    np.testing.assert_array_equal(b, constant)
     assert c == 2.5
     np.testing.assert_array_equal(d, e)
 

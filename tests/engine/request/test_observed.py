@@ -58,8 +58,8 @@ def test_weights_at_the_end_and_at_steps():
     assert some.step.values.tolist() == [0, 1, 2, 4]
     assert np.flatnonzero(some.params_value[0].notnull()).tolist() == [1, 3]
     assert np.flatnonzero(some.distance[0].notnull()).tolist() == [0, 2, 3]
-    every = jaxtheory.sweep(THEORY, Config(), seeds=2, steps=4, save_params=1)
-    np.testing.assert_array_equal(abs(every.params_value), every.distance)
+    trajectory = jaxtheory.sweep(THEORY, Config(), seeds=2, steps=4, save_params=1)
+    np.testing.assert_array_equal(abs(trajectory.params_value), trajectory.distance)
 
 
 def test_weights_are_nan_beyond_the_sizes_of_a_point():
@@ -77,9 +77,11 @@ def test_weights_are_nan_beyond_the_sizes_of_a_point():
 
 
 def test_additions_do_not_change_other_results():
-    asked = {"vary": {"eta": [0.1, 30.0]}, "seeds": 2, "steps": 4}
-    plain = jaxtheory.sweep(THEORY, Config(), **asked)
-    more = jaxtheory.sweep(THEORY, Config(), **asked, save_params=True, observe={"square": square})
+    options = {"vary": {"eta": [0.1, 30.0]}, "seeds": 2, "steps": 4}
+    plain = jaxtheory.sweep(THEORY, Config(), **options)
+    more = jaxtheory.sweep(
+        THEORY, Config(), **options, save_params=True, observe={"square": square}
+    )
     for name in plain.data_vars:
         np.testing.assert_array_equal(plain[name], more[name])
     assert plain.attrs["theory_digest"] == more.attrs["theory_digest"]
@@ -88,10 +90,12 @@ def test_additions_do_not_change_other_results():
 def test_weights_count_in_the_plan():
     config = group_sparse.Config(group_dim=30)
     bare = jaxtheory.plan(group_sparse, config, seeds=8, steps=4)
-    kept = jaxtheory.plan(group_sparse, config, seeds=8, steps=4, save_params=True)
+    params_plan = jaxtheory.plan(group_sparse, config, seeds=8, steps=4, save_params=True)
     dim, groups = 30, config.num_groups.cap
     entries = dim + groups + (dim + groups) ** 2
-    more = sum(b.kept for b in kept.buckets) - sum(b.kept for b in bare.buckets)
+    more = sum(b.result_bytes for b in params_plan.buckets) - sum(
+        b.result_bytes for b in bare.buckets
+    )
     assert more >= 8 * 4 * entries
 
 
@@ -113,9 +117,9 @@ def changes(params, problem, config):
         *(
             ({"observe": {name: square}}, message)
             for name, message in [
-                *((each, ": must not ") for each in ("a/b", "", "..", "a\x1b", "\ud800", "a:b")),
+                *((label, ": must not ") for label in ("a/b", "", "..", "a\x1b", "\ud800", "a:b")),
                 ("zarr.json", "is the name of a file"),
-                *((each, "is a method of datasets") for each in ("map", "rank", "mean")),
+                *((label, "is a method of datasets") for label in ("map", "rank", "mean")),
                 ("predicted_distance", "is the name of"),
                 ("x" * 300, "has 300 bytes"),
                 (5, "is a int, expected a name"),
@@ -127,8 +131,8 @@ def changes(params, problem, config):
                 message,
             )
             for names, message in [
-                *(((each,), "dims['pair']: ") for each in ("a/b", "", "..", "a\x1b", "\ud800")),
-                *(((each,), "is the name of an axis") for each in ("step", "seed", "pair")),
+                *(((axis,), "dims['pair']: ") for axis in ("a/b", "", "..", "a\x1b", "\ud800")),
+                *(((axis,), "is the name of an axis") for axis in ("step", "seed", "pair")),
             ]
         ),
         ({"observe": {"pair": pair}, "dims": {"pair": 5}}, "must be a tuple of names"),

@@ -229,9 +229,9 @@ def test_odd_values_are_one_line(name, kind):
 @pytest.mark.parametrize("name", ["dimension", "eta", "algorithm", "steps", "unknown"])
 @pytest.mark.parametrize("kind", ODD)
 def test_odd_values_on_an_axis_are_one_line(name, kind):
-    for given in ({"vary": {name: ODD[kind]}}, {"zip": {name: ODD[kind]}}):
+    for options in ({"vary": {name: ODD[kind]}}, {"zip": {name: ODD[kind]}}):
         with pytest.raises(InputError) as caught:
-            read(THEORY, Config(dimension=3, batch_size=2), **{"steps": 2, **given})
+            read(THEORY, Config(dimension=3, batch_size=2), **{"steps": 2, **options})
         assert "\n" not in str(caught.value)
         assert len(str(caught.value)) < 600
 

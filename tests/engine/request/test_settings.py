@@ -172,8 +172,8 @@ def test_the_generator_of_a_key_counts():
 
 def test_another_thread_carries_the_settings():
     with jax.numpy_rank_promotion("warn"), traces.under("code"):
-        seen = settings.carry_settings(
+        probe = settings.carry_settings(
             lambda *more: (jax.config.jax_numpy_rank_promotion, traces.present(), *more)
         )
     with ThreadPoolExecutor(1) as pool:
-        assert pool.submit(seen, 1).result() == ("warn", "code", 1)
+        assert pool.submit(probe, 1).result() == ("warn", "code", 1)

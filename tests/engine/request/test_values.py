@@ -29,14 +29,14 @@ AXES = {
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_an_axis_of_any_kind_of_numbers_is_labeled_and_trained_alike(dtype):
-    found = {
+    datasets = {
         name: sweep(THEORY, Config(), vary={"eta": values}, steps=3, dtype=dtype)
         for name, values in AXES.items()
     }
-    for data in found.values():
+    for data in datasets.values():
         assert data.learning_rate.values.tolist() == [0.1, 0.7]
         assert data.sel(learning_rate=0.1).loss.size == 4
-        np.testing.assert_array_equal(data.loss, found["floats"].loss)
+        np.testing.assert_array_equal(data.loss, datasets["floats"].loss)
 
 
 def test_zipped_values_labels_and_configs_of_low_precision_are_decimals_too():
@@ -45,10 +45,8 @@ def test_zipped_values_labels_and_configs_of_low_precision_are_decimals_too():
     assert data.case.values.tolist() == data.learning_rate.values.tolist() == [0.1, 0.7]
     config = Config(learning_rate=low[0], noise=jnp.bfloat16(0.7))
     options = {"steps": 3, "dtype": "float64"}
-    one, other = (
-        sweep(THEORY, c, **options) for c in (config, Config(learning_rate=0.1, noise=0.7))
-    )
-    assert one.identical(other)
+    one, two = (sweep(THEORY, c, **options) for c in (config, Config(learning_rate=0.1, noise=0.7)))
+    assert one.identical(two)
     run = simulate(THEORY, config, run_key(0, 0), **options)
     assert float(run.config.learning_rate) == 0.1
     np.testing.assert_array_equal(run.metrics["loss"], one.loss.values[0])
@@ -95,15 +93,15 @@ NOT_AXES = [
 @pytest.mark.parametrize(("values", "message"), NOT_AXES)
 def test_what_is_not_an_axis_is_refused_in_a_line(values, message):
     for door in (plan, sweep):
-        with pytest.raises(InputError, match=message) as told:
+        with pytest.raises(InputError, match=message) as error:
             door(THEORY, Config(), vary={"eta": values}, steps=1)
-        assert "\n" not in str(told.value)
+        assert "\n" not in str(error.value)
 
 
 def test_steps_and_sizes_may_be_integers_of_any_kind():
     for three in (3, 3.0, np.int32(3), np.array(3), jnp.array(3)):
-        made = plan(THEORY, Config(), vary={"d": [three], "steps": [three]}, steps=three)
-        assert made.buckets[0].sizes["dimension"] == made.buckets[0].steps[0] == 3
+        sweep_plan = plan(THEORY, Config(), vary={"d": [three], "steps": [three]}, steps=three)
+        assert sweep_plan.buckets[0].sizes["dimension"] == sweep_plan.buckets[0].steps[0] == 3
 
 
 GOOD_KEYS = [0, 2**32 - 1, np.int64(3), np.uint32(3), np.array(3), jnp.array(3)]
@@ -138,7 +136,7 @@ def test_a_base_key_or_seed_outside_of_32_bits_is_refused_everywhere(key):
 
 
 def test_a_key_of_another_form_is_told_what_to_give():
-    old, several = jax.random.PRNGKey(0), jax.random.split(jax.random.key(0), 2)
+    old, keys = jax.random.PRNGKey(0), jax.random.split(jax.random.key(0), 2)
     for give in (
         lambda key: sweep(THEORY, Config(), key=key, steps=1),
         lambda key: simulate(THEORY, Config(), key, steps=1),
@@ -147,7 +145,7 @@ def test_a_key_of_another_form_is_told_what_to_give():
         with pytest.raises(InputError, match=r"PRNGKey; use jax.random.key\(...\) or .*run_key"):
             give(old)
         with pytest.raises(InputError, match=r"array of keys of shape \(2,\); give one"):
-            give(several)
+            give(keys)
     assert sweep(THEORY, Config(), key=jax.random.key(7), steps=1).sizes["seed"] == 1
     with pytest.raises(InputError, match="run_key"):
         simulate(THEORY, Config(), np.array(3), steps=1)

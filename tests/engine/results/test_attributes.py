@@ -15,9 +15,9 @@ from jaxtheory.theories import random_walk
 def test_a_dataset_knows_what_it_is_of(tmp_path):
     """Attributes tell the request, also read back; they do not depend on having a store."""
     config = Config(noise=0.3)
-    asked = {"vary": {"learning_rate": [0.1, 0.2]}, "seeds": 2, "steps": 4, "dtype": "float64"}
-    data = sweep(THEORY, config, store=tmp_path / "run", **asked)
-    assert data.identical(sweep(THEORY, config, **asked)) and np.isfinite(data.loss).all()
+    options = {"vary": {"learning_rate": [0.1, 0.2]}, "seeds": 2, "steps": 4, "dtype": "float64"}
+    data = sweep(THEORY, config, store=tmp_path / "run", **options)
+    assert data.identical(sweep(THEORY, config, **options)) and np.isfinite(data.loss).all()
     said = data.attrs
     assert THEORY.Config(**json.loads(said["config"])) == config
     assert [said[n] for n in ("theory", "algorithm", "steps", "key", "dtype")] == [
@@ -29,8 +29,8 @@ def test_a_dataset_knows_what_it_is_of(tmp_path):
     ]
     assert said["theory_digest"].split()[1] == code_hash(THEORY.problem) == problem_digest(data)
     assert len(said["theory_digest"].split()[0]) == 8 and said["jaxtheory_version"]
-    other = THEORY._replace(coords=lambda config: dict(THEORY.coords(config)))
-    assert sweep(other, config, **asked).attrs["theory_digest"] != said["theory_digest"]
+    variant = THEORY._replace(coords=lambda config: dict(THEORY.coords(config)))
+    assert sweep(variant, config, **options).attrs["theory_digest"] != said["theory_digest"]
     assert data.learning_rate.attrs == {
         "long_name": "step size of SGD",
         "units": "1",
@@ -49,8 +49,8 @@ def test_no_attribute_tells_one_value_of_an_axis(tmp_path):
 
 
 def test_a_summary_is_shown_first():
-    asked = {"vary": {"learning_rate": [0.1, 1e60]}, "seeds": 2, "steps": 8, "dtype": "float64"}
-    data = sweep(THEORY, Config(), **asked)
+    options = {"vary": {"learning_rate": [0.1, 1e60]}, "seeds": 2, "steps": 8, "dtype": "float64"}
+    data = sweep(THEORY, Config(), **options)
     assert (data.diverged_at >= 0).sum() == 2
     text = f"{THEORY.name}: 2 points, 2 seeds, 50 % diverged"
     assert next(iter(data.attrs.items())) == ("summary", text)
@@ -61,8 +61,8 @@ def test_a_summary_is_shown_first():
     html = walks._repr_html_()  # after the text, which a page without styles shows
     section = html[html.rindex("<li", 0, html.rindex(">Attributes")) :]
     assert " checked />" in section and text in section  # expanded
-    alone = sweep(THEORY, Config(), steps=1)
-    assert alone.attrs["summary"] == f"{THEORY.name}: 1 point, 1 seed, none diverged"
+    single = sweep(THEORY, Config(), steps=1)
+    assert single.attrs["summary"] == f"{THEORY.name}: 1 point, 1 seed, none diverged"
 
 
 def test_a_unit_of_time_leaves_numbers(tmp_path):

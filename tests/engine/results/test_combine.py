@@ -21,7 +21,7 @@ def swept(config: Config | None = None, **asked) -> xr.Dataset:
 
 
 @pytest.fixture(scope="module")
-def whole() -> xr.Dataset:
+def full_grid() -> xr.Dataset:
     return swept()
 
 
@@ -41,36 +41,36 @@ def parts(whole: xr.Dataset, *regions: dict) -> list[xr.Dataset]:
         [{}],
     ],
 )  # fmt: skip
-def test_what_was_cut_is_joined(whole: xr.Dataset, regions: list[dict]) -> None:
-    joined = combine(parts(whole, *regions))
-    assert joined.identical(whole) and list(joined.attrs) == list(whole.attrs)
+def test_what_was_cut_is_joined(full_grid: xr.Dataset, regions: list[dict]) -> None:
+    union = combine(parts(full_grid, *regions))
+    assert union.identical(full_grid) and list(union.attrs) == list(full_grid.attrs)
 
 
-def test_two_sweeps_are_one(whole: xr.Dataset) -> None:
-    joined = combine([swept(vary={"eta": [0.1, 0.3]}), swept(vary={"eta": [0.2]})])
-    assert joined.attrs == whole.attrs and joined.attrs["summary"].split(", ")[0].endswith(
+def test_two_sweeps_are_one(full_grid: xr.Dataset) -> None:
+    union = combine([swept(vary={"eta": [0.1, 0.3]}), swept(vary={"eta": [0.2]})])
+    assert union.attrs == full_grid.attrs and union.attrs["summary"].split(", ")[0].endswith(
         "3 points"
     )
-    xr.testing.assert_allclose(joined, whole, rtol=1e-12)
+    xr.testing.assert_allclose(union, full_grid, rtol=1e-12)
 
 
 def test_values_keep_their_order_if_they_are_not_sorted() -> None:
     data = swept(vary={"eta": [0.3, 0.1, 0.4, 0.2]}, seeds=1)
-    joined = combine(parts(data, {"learning_rate": [0, 1, 2]}, {"learning_rate": [3]}))
-    assert joined.learning_rate.values.tolist() == [0.3, 0.1, 0.4, 0.2] and joined.identical(data)
+    union = combine(parts(data, {"learning_rate": [0, 1, 2]}, {"learning_rate": [3]}))
+    assert union.learning_rate.values.tolist() == [0.3, 0.1, 0.4, 0.2] and union.identical(data)
     falling = data.isel(learning_rate=[0, 3, 1])
-    joined = combine(parts(falling, {"learning_rate": [1, 2]}, {"learning_rate": [0]}))
-    assert joined.drop_attrs().identical(falling.drop_attrs())
+    union = combine(parts(falling, {"learning_rate": [1, 2]}, {"learning_rate": [0]}))
+    assert union.drop_attrs().identical(falling.drop_attrs())
 
 
 def test_zipped_fields_and_names_go_along() -> None:
     zipped = {"vary": None, "zip": {"eta": RATES, "noise": [0.5, 0.0, 0.2]}, "seeds": 2}
     data = swept(**zipped)
-    joined = combine(parts(data, {"learning_rate": [2]}, {"learning_rate": [0, 1]}))
-    assert joined.identical(data)
-    other = data.assign_coords(noise=("learning_rate", [0.5, 1.0, 0.2]))
+    union = combine(parts(data, {"learning_rate": [2]}, {"learning_rate": [0, 1]}))
+    assert union.identical(data)
+    variant = data.assign_coords(noise=("learning_rate", [0.5, 1.0, 0.2]))
     with pytest.raises(InputError, match="noise differs at equal values of learning_rate"):
-        combine([data, other])
+        combine([data, variant])
     named = swept(vary={"algorithm": [*TWO.algorithms]}, seeds=1)
     assert combine(parts(named, {"algorithm": [0]}, {"algorithm": slice(1, None)})).identical(named)
 
@@ -80,9 +80,9 @@ def test_sizes_that_differ_are_filled_with_nan() -> None:
     assert data.weights.isnull().any()
     small = swept(vary={"d": [2]}, seeds=2)
     assert small.sizes["coordinate"] < data.sizes["coordinate"]
-    joined = combine([small, data.isel(dimension=[1])])
-    xr.testing.assert_allclose(joined, data, rtol=1e-12)
-    assert joined.weights.isnull().equals(data.weights.isnull())
+    union = combine([small, data.isel(dimension=[1])])
+    xr.testing.assert_allclose(union, data, rtol=1e-12)
+    assert union.weights.isnull().equals(data.weights.isnull())
 
 
 @pytest.mark.parametrize(
@@ -97,74 +97,74 @@ def test_sizes_that_differ_are_filled_with_nan() -> None:
         ({"algorithm": "again"}, "algorithm: "),
     ],
 )
-def test_another_request_is_refused(whole: xr.Dataset, asked: dict, said: str) -> None:
-    other = swept(**{"seeds": [9], **asked})
+def test_another_request_is_refused(full_grid: xr.Dataset, asked: dict, said: str) -> None:
+    variant = swept(**{"seeds": [9], **asked})
     with pytest.raises(InputError, match=f"^A and B differ in {said}") as error:
-        combine([whole, other], ["A", "B"])
+        combine([full_grid, variant], ["A", "B"])
     assert "\n" not in str(error.value)
 
 
-def test_the_base_value_of_a_field_on_an_axis_does_not_count(whole: xr.Dataset) -> None:
-    other = swept(Config(learning_rate=0.7), seeds=[9])
-    assert combine([whole, other]).seed.values.tolist() == [*SEEDS, 9]
+def test_the_base_value_of_a_field_on_an_axis_does_not_count(full_grid: xr.Dataset) -> None:
+    variant = swept(Config(learning_rate=0.7), seeds=[9])
+    assert combine([full_grid, variant]).seed.values.tolist() == [*SEEDS, 9]
 
 
-def test_other_code_and_other_variables_are_refused(whole: xr.Dataset) -> None:
-    other = whole.assign_attrs(theory_digest="00000000").assign_coords(seed=[4, 5, 6, 7])
+def test_other_code_and_other_variables_are_refused(full_grid: xr.Dataset) -> None:
+    variant = full_grid.assign_attrs(theory_digest="00000000").assign_coords(seed=[4, 5, 6, 7])
     with pytest.raises(InputError, match="differ in theory_digest"):
-        combine([whole, other])
-    fewer = whole.drop_vars("rounded_loss").assign_coords(seed=[4, 5, 6, 7])
+        combine([full_grid, variant])
+    fewer = full_grid.drop_vars("rounded_loss").assign_coords(seed=[4, 5, 6, 7])
     with pytest.raises(InputError, match="differ in variables: rounded_loss"):
-        combine([whole, fewer])
+        combine([full_grid, fewer])
     with pytest.raises(InputError, match="dataset 2 is not the dataset of a sweep"):
-        combine([whole, xr.Dataset()])
+        combine([full_grid, xr.Dataset()])
     with pytest.raises(InputError, match="nothing is given"):
         combine([])
 
 
-def test_holes_are_named(whole: xr.Dataset) -> None:
+def test_holes_are_named(full_grid: xr.Dataset) -> None:
     with pytest.raises(InputError, match=r"no sweep has learning_rate = 0\.1, seed = 1 and 1 more"):
-        combine(parts(whole, {"seed": [0]}, {"seed": [1], "learning_rate": [1, 2]})[:1] + parts(
-            whole, {"seed": [1], "learning_rate": [1]}
+        combine(parts(full_grid, {"seed": [0]}, {"seed": [1], "learning_rate": [1, 2]})[:1] + parts(
+            full_grid, {"seed": [1], "learning_rate": [1]}
         ))  # fmt: skip
 
 
-def test_different_numbers_of_one_run_are_refused(whole: xr.Dataset) -> None:
-    other = whole.isel(seed=[1, 2]).copy(deep=True)
-    other["loss"][{"learning_rate": 2, "seed": 1, "step": 3}] = 7.0
-    was = float(whole.loss[{"learning_rate": 2, "seed": 2, "step": 3}])
+def test_different_numbers_of_one_run_are_refused(full_grid: xr.Dataset) -> None:
+    variant = full_grid.isel(seed=[1, 2]).copy(deep=True)
+    variant["loss"][{"learning_rate": 2, "seed": 1, "step": 3}] = 7.0
+    was = float(full_grid.loss[{"learning_rate": 2, "seed": 2, "step": 3}])
     said = f"loss at learning_rate = 0.3, seed = 2 is {was} in A and 7.0 in B; leave"
     with pytest.raises(InputError) as error:
-        combine([whole, other], ["A", "B"])
+        combine([full_grid, variant], ["A", "B"])
     assert str(error.value).startswith(said)
-    both = whole.copy(deep=True)
-    both["loss"][{"seed": 0}] = np.nan  # equal where both have no value
-    assert combine([both, both.isel(seed=[0])]).identical(both)
+    sparse_grid = full_grid.copy(deep=True)
+    sparse_grid["loss"][{"seed": 0}] = np.nan  # equal where both have no value
+    assert combine([sparse_grid, sparse_grid.isel(seed=[0])]).identical(sparse_grid)
 
 
-def test_the_common_runs_are_named(whole: xr.Dataset) -> None:
-    other = whole.isel(learning_rate=[1, 2]).copy(deep=True)
-    other["loss"] += 1e-9
+def test_the_common_runs_are_named(full_grid: xr.Dataset) -> None:
+    variant = full_grid.isel(learning_rate=[1, 2]).copy(deep=True)
+    variant["loss"] += 1e-9
     with pytest.raises(InputError, match=r"data\.drop_sel\(learning_rate=0\.2\)$"):
-        combine([whole.isel(learning_rate=[0, 1]), other])
-    joined = combine([whole.isel(learning_rate=[0, 1]), other.drop_sel(learning_rate=0.2)])
-    assert joined.learning_rate.values.tolist() == RATES
+        combine([full_grid.isel(learning_rate=[0, 1]), variant])
+    union = combine([full_grid.isel(learning_rate=[0, 1]), variant.drop_sel(learning_rate=0.2)])
+    assert union.learning_rate.values.tolist() == RATES
 
 
-def test_metrics_of_other_recorded_steps_are_refused(whole: xr.Dataset) -> None:
+def test_metrics_of_other_recorded_steps_are_refused(full_grid: xr.Dataset) -> None:
     """As many records, at other steps: their numbers would stand at the steps of the first."""
-    other = whole.assign_coords(step=whole.step + 1, seed=[4, 5, 6, 7])
+    variant = full_grid.assign_coords(step=full_grid.step + 1, seed=[4, 5, 6, 7])
     with pytest.raises(InputError, match=r"^A and B differ in recorded steps; merge sweeps"):
-        combine([whole, other], ["A", "B"])
+        combine([full_grid, variant], ["A", "B"])
 
 
-def test_a_grid_beyond_the_memory_is_refused_before_it_is_made(whole, monkeypatch) -> None:
-    first, second = parts(whole, {"seed": [0, 1]}, {"seed": [2, 3]})
+def test_a_grid_beyond_the_memory_is_refused_before_it_is_made(full_grid, monkeypatch) -> None:
+    first, second = parts(full_grid, {"seed": [0, 1]}, {"seed": [2, 3]})
     least = 12 * first.nbytes // 6  # the runs of the grid, as large as those of the first dataset
     monkeypatch.setattr(machine, "memory", lambda: least)
-    assert combine([first, second]).identical(whole)
+    assert combine([first, second]).identical(full_grid)
     monkeypatch.setattr(machine, "memory", lambda: 0)  # unknown
-    assert combine([first, second]).identical(whole)
+    assert combine([first, second]).identical(full_grid)
     monkeypatch.setattr(machine, "memory", lambda: least - 1)
     monkeypatch.setattr(combine_module, "_copied", lambda *args: pytest.fail())
     with pytest.raises(

@@ -67,10 +67,10 @@ def said(process, given=""):
 def test_it_depends_on_no_place_and_no_way_of_running(tmp_path):
     one, two = copied(tmp_path / "one"), copied(tmp_path / "deeper" / "two")
     archive = tmp_path / "wheel.zip"
-    with zipfile.ZipFile(archive, "w") as made:
+    with zipfile.ZipFile(archive, "w") as wheel:
         for file in sorted((ROOT / "jaxtheory").rglob("*")):
             if file.suffix in (".py", ".typed"):
-                made.write(file, file.relative_to(ROOT))
+                wheel.write(file, file.relative_to(ROOT))
     running = [
         begun(one, CODES, one, PYTHONHASHSEED="1"),
         begun(two, CODES, two, PYTHONHASHSEED="2"),
@@ -78,10 +78,10 @@ def test_it_depends_on_no_place_and_no_way_of_running(tmp_path):
         begun(two, CODES, two, flags=("-OO",)),
         begun(archive, CODES, archive),
     ]
-    first, *others = (json.loads(said(process)) for process in running)
+    first, *replicas = (json.loads(said(process)) for process in running)
     assert len(first) == len(names())
-    for other in others:
-        assert other == first
+    for replica in replicas:
+        assert replica == first
     for theory, code in first.items():
         algorithms = [digest for slot, digest in code.items() if slot.startswith("algorithm ")]
         assert len(set(algorithms)) == len(algorithms), theory  # each is told from the others
@@ -110,7 +110,7 @@ EDITS = {  # name -> a file, a text in it, and what replaces it
         "PROBLEM, INIT, STEPS = 1, 0, 2",
     ),
     "level": (
-        "engine/compute/program.py",
+        "engine/compute/compiled.py",
         "compiler_options(level=2)",
         "compiler_options(level=3)",
     ),
@@ -157,10 +157,10 @@ def test_every_edit_of_what_decides_the_bits_is_seen(tmp_path):
         running[name] = begun(edited(tmp_path / name, edit), ENGINE)
         if len(running) % 4 == 0:  # so many side by side
             list(running.values())[-1].wait()
-    found = {name: said(process).strip() for name, process in running.items()}
-    as_it_is = found.pop("as it is")
-    assert {name for name, digest in found.items() if digest == as_it_is} == {*SAME}
-    assert len({found[name] for name in EDITS}) == len(EDITS)
+    digests = {name: said(process).strip() for name, process in running.items()}
+    as_it_is = digests.pop("as it is")
+    assert {name for name, digest in digests.items() if digest == as_it_is} == {*SAME}
+    assert len({digests[name] for name in EDITS}) == len(EDITS)
 
 
 PACK = """
@@ -195,16 +195,16 @@ else:
 
 def test_a_worker_and_a_resume_with_an_edit_are_refused(tmp_path):
     one, two = copied(tmp_path / "one"), copied(tmp_path / "two")
-    other = edited(tmp_path / "other", EDITS["streams"])
+    variant = edited(tmp_path / "other", EDITS["streams"])
     packed = said(begun(one, PACK, "pack"))
-    for place, answer in ((two, "accepted"), (other, "has another code of engine; install")):
+    for place, answer in ((two, "accepted"), (variant, "has another code of engine; install")):
         assert said(begun(place, PACK, "unpack"), packed).startswith(answer)
     store = tmp_path / "store"
     assert said(begun(one, PACK, store)) == "swept\n"
     lose_dataset(store)
     for part in (store / "parts").glob("*.part"):
         part.unlink()
-    assert "the code of random_walk has changed since (engine)" in said(begun(other, PACK, store))
+    assert "the code of random_walk has changed since (engine)" in said(begun(variant, PACK, store))
     assert said(begun(two, PACK, store)) == "swept\n"
 
 
@@ -234,6 +234,7 @@ OTHERS = {
     "jaxtheory.engine.results.computing",
     "jaxtheory.engine.request.current",
     "jaxtheory.core.docstrings",
+    "jaxtheory.core.faces",
     "jaxtheory.core.classes",
     "jaxtheory.core.code_hash",
     "jaxtheory.core.contents",
@@ -266,7 +267,7 @@ OTHERS = {
     "jaxtheory.engine.results.versions",
     "jaxtheory.engine.results.without_effect",
     "jaxtheory.engine.request.dependence",
-    "jaxtheory.system.whole",
+    "jaxtheory.system.atomic",
     "jaxtheory.engine.execution.task",
     "jaxtheory.engine.cluster.worker",
 }
@@ -284,9 +285,9 @@ print(*(name for name in ours if not name.startswith("jaxtheory.theories.")))
 
 def test_every_module_of_a_run_is_known_to_decide_bits_or_not_to(tmp_path):
     copied(tmp_path)
-    found = set(said(begun(tmp_path, IMPORTED)).split())
-    assert computing._MODULES.keys() <= found  # all that is hashed takes part
-    assert found - computing._MODULES.keys() - OTHERS == set()
+    modules = set(said(begun(tmp_path, IMPORTED)).split())
+    assert computing._MODULES.keys() <= modules  # all that is hashed takes part
+    assert modules - computing._MODULES.keys() - OTHERS == set()
     assert not OTHERS & computing._MODULES.keys()
 
 

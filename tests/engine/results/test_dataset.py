@@ -13,18 +13,20 @@ RATES = np.linspace(0.01, 0.5, MILLIONS)
 
 
 def test_labels_are_made_once_where_they_read_no_number():
-    asked = []
+    calls = []
 
     def coords(config):
-        asked.append(config)
+        calls.append(config)
         return {"i": [f"w{i}" for i in range(config.dimension.cap)]}
 
     theory = THEORY._replace(coords=coords, dims={"weights": ("i",)})
     request = read(theory, Config(dimension=3), vary={"eta": RATES}, steps=1)
-    asked.clear()
-    found = _coordinates(grid_of(request), {"i": 3}, describe(request, {"problem": ""}).labels)
-    assert found["i"] == ["w0", "w1", "w2"] and len(asked) == 3
-    assert found["learning_rate"].shape == (MILLIONS,)
+    calls.clear()
+    coordinates = _coordinates(
+        grid_of(request), {"i": 3}, describe(request, {"problem": ""}).labels
+    )
+    assert coordinates["i"] == ["w0", "w1", "w2"] and len(calls) == 3
+    assert coordinates["learning_rate"].shape == (MILLIONS,)
 
 
 def test_labels_that_read_a_number_are_asked_at_every_value():

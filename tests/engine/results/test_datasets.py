@@ -37,8 +37,8 @@ def test_the_newest_dataset_is_opened_and_shown(store):
 
 def test_what_is_shown_takes_no_space_and_is_shown_again(store):
     shown = {file.stat().st_ino for file in (store / "data.zarr").rglob("*") if file.is_file()}
-    kept = {file.stat().st_ino for file in dataset_folder(store).rglob("*") if file.is_file()}
-    assert shown and shown <= kept
+    inodes = {file.stat().st_ino for file in dataset_folder(store).rglob("*") if file.is_file()}
+    assert shown and shown <= inodes
     shutil.rmtree(store / "data.zarr")
     data = swept(store, 2)
     assert xr.open_zarr(store / "data.zarr").load().identical(data)

@@ -28,9 +28,9 @@ def store(tmp_path_factory):
     ],
 )
 def test_one_thing_is_named(store, other, text):
-    asked = {**STORED, **other}
+    options = {**STORED, **other}
     with pytest.raises(InputError) as error:
-        sweep(THEORY, Config(), **asked, store=store)
+        sweep(THEORY, Config(), **options, store=store)
     start, _, message = str(error.value).partition(" holds other runs, ")
     assert start == str(store) and message.startswith(text)
     assert message.endswith("; choose another directory for store=")

@@ -26,16 +26,16 @@ def swept(folder: object, key: int = 0) -> xr.Dataset:
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> dict[int, tuple[Path, xr.Dataset]]:
+def stores(tmp_path_factory: pytest.TempPathFactory) -> dict[int, tuple[Path, xr.Dataset]]:
     """A store and its dataset for each of two keys."""
     folder = tmp_path_factory.mktemp("made")
     return {key: (folder / str(key), swept(folder / str(key), key)) for key in (0, 1)}
 
 
 @pytest.fixture
-def run(made: dict, tmp_path: Path) -> Path:
+def run(stores: dict, tmp_path: Path) -> Path:
     """A finished store of key 0."""
-    shutil.copytree(made[0][0], tmp_path / "run")
+    shutil.copytree(stores[0][0], tmp_path / "run")
     return tmp_path / "run"
 
 
@@ -83,18 +83,18 @@ def test_export_neutralises_labels_and_names(tmp_path):
         {"rule": ["=1+1", "-0.5"], "seed": [0]},
     )
     export.write_file(data, "csv", tmp_path / "data.csv")
-    found = pd.read_csv(tmp_path / "data.csv", dtype=str)
-    assert list(found.columns) == ["rule", "seed", "'=loss", "diverged_at"]
-    assert list(found["rule"]) == ["'=1+1", "-0.5"] and list(found["'=loss"]) == ["-0.5", "0.25"]
+    table = pd.read_csv(tmp_path / "data.csv", dtype=str)
+    assert list(table.columns) == ["rule", "seed", "'=loss", "diverged_at"]
+    assert list(table["rule"]) == ["'=1+1", "-0.5"] and list(table["'=loss"]) == ["-0.5", "0.25"]
 
 
 def test_a_disk_that_is_full_at_any_byte_of_a_netcdf_file_is_one_line(run, tmp_path):
     data = open_store(run)
     export.write_file(data, "netcdf", tmp_path / "whole.nc")
-    whole = (tmp_path / "whole.nc").stat().st_size
+    size = (tmp_path / "whole.nc").stat().st_size
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     try:
-        for room in range(0, whole, whole // 10):
+        for room in range(0, size, size // 10):
             resource.setrlimit(resource.RLIMIT_FSIZE, (room, before[1]))
             with pytest.raises(InputError, match="File too large"):
                 export.write_file(data, "netcdf", tmp_path / "cut.nc")

@@ -28,16 +28,16 @@ def swept(folder: object, key: int = 0) -> xr.Dataset:
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> dict[int, tuple[Path, xr.Dataset]]:
+def stores(tmp_path_factory: pytest.TempPathFactory) -> dict[int, tuple[Path, xr.Dataset]]:
     """A store and its dataset for each of two keys."""
     folder = tmp_path_factory.mktemp("made")
     return {key: (folder / str(key), swept(folder / str(key), key)) for key in (0, 1)}
 
 
 @pytest.fixture
-def run(made: dict, tmp_path: Path) -> Path:
+def run(stores: dict, tmp_path: Path) -> Path:
     """A finished store of key 0."""
-    shutil.copytree(made[0][0], tmp_path / "run")
+    shutil.copytree(stores[0][0], tmp_path / "run")
     return tmp_path / "run"
 
 
@@ -54,14 +54,14 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> list:
 
 @pytest.mark.parametrize("name", ["exp::v2", "memory://exp", "~no-such-user"])
 def test_names_that_libraries_take_for_addresses(
-    name: str, made: dict, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, stores: dict, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "exp").mkdir()
     (tmp_path / "exp" / "years of work").write_text("keep")
-    shutil.copytree(made[0][0], name)
+    shutil.copytree(stores[0][0], name)
     lose_dataset(Path(name))
-    assert swept(name).identical(made[0][1]) and swept(name).identical(made[0][1])
+    assert swept(name).identical(stores[0][1]) and swept(name).identical(stores[0][1])
     assert (tmp_path / name / "data.zarr" / "zarr.json").is_file()
     assert (tmp_path / "exp" / "years of work").read_text() == "keep"
     for to in ("csv", "netcdf", "parquet"):
@@ -77,36 +77,36 @@ def test_names_that_libraries_take_for_addresses(
 # identity
 
 
-def test_a_part_of_another_store_is_not_taken(made: dict, run: Path, trained: list) -> None:
+def test_a_part_of_another_store_is_not_taken(stores: dict, run: Path, trained: list) -> None:
     lose_dataset(run)
-    first, others = parts(run)[0], parts(made[1][0])
-    shutil.copy(others[0], first)
-    for other in others:
-        shutil.copy(other, run / "parts" / other.name)  # beside it
-    assert swept(run).identical(made[0][1]) and len(trained) == 1
+    first, foreign_parts = parts(run)[0], parts(stores[1][0])
+    shutil.copy(foreign_parts[0], first)
+    for foreign_part in foreign_parts:
+        shutil.copy(foreign_part, run / "parts" / foreign_part.name)  # beside it
+    assert swept(run).identical(stores[0][1]) and len(trained) == 1
 
 
-def test_a_part_under_the_name_of_another_is_healed(made: dict, run: Path, trained: list) -> None:
+def test_a_part_under_the_name_of_another_is_healed(stores: dict, run: Path, trained: list) -> None:
     lose_dataset(run)
     first, second, *_ = parts(run)
     shutil.copy(first, second)
-    assert swept(run).identical(made[0][1]) and len(trained) == 1
+    assert swept(run).identical(stores[0][1]) and len(trained) == 1
 
 
-def test_a_dataset_of_another_store_is_not_taken(made: dict, run: Path, trained: list) -> None:
+def test_a_dataset_of_another_store_is_not_taken(stores: dict, run: Path, trained: list) -> None:
     target = dataset_folder(run)
     shutil.rmtree(target)
-    shutil.copytree(dataset_folder(made[1][0]), target)
+    shutil.copytree(dataset_folder(stores[1][0]), target)
     with pytest.raises(InputError, match="incomplete or damaged"):
         open_store(run)
-    assert swept(run).identical(made[0][1]) and not trained
-    assert open_store(run).identical(made[0][1])
+    assert swept(run).identical(stores[0][1]) and not trained
+    assert open_store(run).identical(stores[0][1])
 
 
 def test_a_store_of_the_format_before_is_read_and_refused_in_one_line(
-    made: dict, run: Path, capsys: pytest.CaptureFixture
+    stores: dict, run: Path, capsys: pytest.CaptureFixture
 ) -> None:
-    data = made[0][1]
+    data = stores[0][1]
     old = run.parent / "old"
     shutil.copytree(dataset_folder(run), old)
     content = {"format": 3, "request": {}, "plan": [], "keys": "", "versions": {}}
@@ -135,14 +135,14 @@ COPIES = (
 
 
 def test_copies_that_other_programs_make_are_left_alone(
-    made: dict, run: Path, trained: list
+    stores: dict, run: Path, trained: list
 ) -> None:
     lose_dataset(run)
     first = parts(run)[0]
     copies = [first.with_name(f"{name.format(first.stem)}.part") for name in COPIES]
     for copy in copies:
         shutil.copy(first, copy)
-    assert swept(run).identical(made[0][1]) and not trained
+    assert swept(run).identical(stores[0][1]) and not trained
     assert all(copy.is_file() for copy in copies)
 
 
@@ -155,13 +155,13 @@ def remove(path: Path) -> None:
 
 @pytest.mark.parametrize("what", ["loss", "loss/c/0/0/0", "loss/zarr.json", "zarr.json", "."])
 def test_what_vanishes_while_it_is_written_is_not_published(
-    what: str, made: dict, run: Path, monkeypatch: pytest.MonkeyPatch
+    what: str, stores: dict, run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lose_dataset(run)
-    written = archive.write_zarr
+    write = archive.write_zarr
 
     def robbed(dataset: xr.Dataset, target: Path) -> None:
-        written(dataset, target)
+        write(dataset, target)
         remove(target / what)
 
     with monkeypatch.context() as patched:
@@ -169,7 +169,7 @@ def test_what_vanishes_while_it_is_written_is_not_published(
         with pytest.raises(InputError, match=r"^store [^\n]*$"):
             swept(run)
     assert not (run / "data.zarr").exists() and not list(run.rglob(".tmp-*"))
-    assert swept(run).identical(made[0][1])
+    assert swept(run).identical(stores[0][1])
 
 
 # crafted
@@ -213,14 +213,14 @@ def crafted(run: Path, mark: Path, consolidated: bool) -> None:
         (target / "zarr.json").write_text(json.dumps(group))
     else:
         (target / ".zgroup").write_text('{"zarr_format": 2}')
-    of = datasets.mark_of(datasets.request_of(run)["request"])
-    (target.parent / "data.sum").write_text(archive.summed(target, of))
+    store_mark = datasets.mark_of(datasets.request_of(run)["request"])
+    (target.parent / "data.sum").write_text(archive.summed(target, store_mark))
 
 
 @pytest.mark.parametrize("consolidated", [False, True])
 @pytest.mark.filterwarnings("ignore")
 def test_no_pickle_is_run(
-    consolidated: bool, made: dict, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    consolidated: bool, stores: dict, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also with a numcodecs that would."""
     monkeypatch.setattr(numcodecs.pickles, "ALLOW_UNSAFE_PICKLE_DECODE", True)
@@ -232,20 +232,20 @@ def test_no_pickle_is_run(
     mark.unlink()
     with pytest.raises(InputError, match="incomplete or damaged"):
         open_store(run)
-    assert swept(run).identical(made[0][1]) and not mark.exists()
+    assert swept(run).identical(stores[0][1]) and not mark.exists()
 
 
-def test_an_array_that_declares_more_than_is_there_is_not_read(made: dict, run: Path) -> None:
+def test_an_array_that_declares_more_than_is_there_is_not_read(stores: dict, run: Path) -> None:
     target = dataset_folder(run) / "data.zarr"
     file = target / "loss" / "zarr.json"
     text = json.loads(file.read_text())
     text["shape"][0] = 10**12
     file.write_text(json.dumps(text))
-    of = datasets.mark_of(datasets.request_of(run)["request"])
-    (target.parent / "data.sum").write_text(archive.summed(target, of))
+    store_mark = datasets.mark_of(datasets.request_of(run)["request"])
+    (target.parent / "data.sum").write_text(archive.summed(target, store_mark))
     with pytest.raises(InputError, match="incomplete or damaged"):
         open_store(run)
-    assert swept(run).identical(made[0][1])
+    assert swept(run).identical(stores[0][1])
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, '{"request":' * 100_000, "[" * 900 + "]" * 900])
@@ -263,7 +263,9 @@ PLACES += ["parts/PART", ".lock", ".claims", "data/newest", "data/begun", "data/
 
 @pytest.mark.parametrize("kind", ["pipe", "device", "folder"])
 @pytest.mark.parametrize("place", ["manifest.json", *PLACES])
-def test_what_is_not_a_file_is_not_waited_for(kind: str, place: str, made: dict, run: Path) -> None:
+def test_what_is_not_a_file_is_not_waited_for(
+    kind: str, place: str, stores: dict, run: Path
+) -> None:
     named = place.replace("PART", parts(run)[0].name).replace("X", dataset_folder(run).name)
     file = run / named
     if place in ("parts/PART", ".lock", ".claims", "data/X.json"):
@@ -276,7 +278,7 @@ def test_what_is_not_a_file_is_not_waited_for(kind: str, place: str, made: dict,
     else:
         file.mkdir()
     try:
-        assert swept(run).identical(made[0][1])
+        assert swept(run).identical(stores[0][1])
     except InputError as error:
         assert place == "manifest.json" or kind == "folder"
         assert "\n" not in str(error) and str(run) in str(error)

@@ -66,12 +66,12 @@ def test_every_slot_that_is_computed_counts(slot):
 
 
 def test_what_is_not_computed_does_not_count():
-    other = THEORY._replace(
+    variant = THEORY._replace(
         checks=(),
         examples=(),
         assumptions=lambda problem, config: {},
     )
-    assert name_of(other) == name_of()
+    assert name_of(variant) == name_of()
 
 
 HELPER = (
@@ -79,7 +79,7 @@ HELPER = (
 )
 
 
-def written(folder, factor, comment, monkeypatch):
+def write_theory(folder, factor, comment, monkeypatch):
     """The worked example in a file whose metrics go through a helper in a second file."""
     folder.mkdir(exist_ok=True)
     (folder / "my_helper.py").write_text(HELPER.format(factor=factor, comment=comment))
@@ -98,9 +98,9 @@ def written(folder, factor, comment, monkeypatch):
 
 
 def test_a_file_counts_with_the_modules_it_imports_but_not_with_its_comments(tmp_path, monkeypatch):
-    first = name_of(written(tmp_path / "a", 1.0, "as it was", monkeypatch))
-    assert name_of(written(tmp_path / "b", 1.0, "says something else", monkeypatch)) == first
-    assert name_of(written(tmp_path / "c", 2.0, "as it was", monkeypatch)) != first
+    first = name_of(write_theory(tmp_path / "a", 1.0, "as it was", monkeypatch))
+    assert name_of(write_theory(tmp_path / "b", 1.0, "says something else", monkeypatch)) == first
+    assert name_of(write_theory(tmp_path / "c", 2.0, "as it was", monkeypatch)) != first
 
 
 def test_stop_counts_with_what_it_closes_over():
@@ -124,8 +124,8 @@ def test_start_and_the_way_to_draw_count():
         == 3
     )
     with jax.threefry_partitionable(not jax.config.jax_threefry_partitionable):
-        other = name_of()
-    assert other != name_of()
+        digest = name_of()
+    assert digest != name_of()
 
 
 @pytest.mark.parametrize(
@@ -155,18 +155,18 @@ def test_digests_are_the_same_in_every_process(tmp_path):
         "    theory = jaxtheory.theories.get(name)\n"
         "    print(fingerprint(identity(read(theory, theory.Config(), steps=4))))\n"
     )
-    one, other = (
+    one, two = (
         subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, check=True
         ).stdout
         for _ in range(2)
     )
-    assert one == other and len(set(one.split())) == len(names())
+    assert one == two and len(set(one.split())) == len(names())
 
 
 def test_a_theory_without_an_identity_is_refused_before_it_is_trained(monkeypatch):
     trained = []
-    monkeypatch.setattr("jaxtheory.engine.sweep.here", lambda *args: trained.append(args))
+    monkeypatch.setattr("jaxtheory.engine.sweep.run_locally", lambda *args: trained.append(args))
     leak = []
     jax.jit(lambda x: leak.append(x) or x)(1.0)
 

@@ -16,7 +16,7 @@ TAKERS = {
     "share": claims.share,
     "average": statistics.average,
     "counted": lambda x: statistics.counted(x, x),
-    "of": lambda x: optimizers.of(x, "eta", "sgd"),
+    "of": lambda x: optimizers.select(x, "eta", "sgd"),
     "series": lambda x: plot.series(plot.panels()[1][0, 0], x, "step"),
     "lines": lambda x: plot.lines(None, x, "step", "p"),
     "heat": lambda x: plot.heat(None, x, "step", "seed"),

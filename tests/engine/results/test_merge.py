@@ -36,12 +36,12 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 def test_a_merged_store_is_that_of_one_sweep(stores: tuple[Path, Path], tmp_path: Path) -> None:
     merged = merge(stores, to=tmp_path / "merged")
-    whole = swept(tmp_path / "whole", vary={"eta": [0.1, 0.2, 0.3]})
-    xr.testing.assert_allclose(merged, whole, rtol=1e-12)
-    assert merged.attrs == whole.attrs and merged.identical(merge(stores))
+    reference = swept(tmp_path / "whole", vary={"eta": [0.1, 0.2, 0.3]})
+    xr.testing.assert_allclose(merged, reference, rtol=1e-12)
+    assert merged.attrs == reference.attrs and merged.identical(merge(stores))
     assert merged.identical(open_store(tmp_path / "merged"))
-    found, want = (read_manifest(tmp_path / name) for name in ("merged", "whole"))
-    assert found == want and len(Store(tmp_path / "merged").rectangles()) == 2
+    manifest, want = (read_manifest(tmp_path / name) for name in ("merged", "whole"))
+    assert manifest == want and len(Store(tmp_path / "merged").rectangles()) == 2
     assert swept(tmp_path / "merged", vary={"eta": [0.1, 0.2, 0.3]}).identical(merged)
     part = swept(tmp_path / "merged", vary={"eta": [0.1, 0.3]})
     assert part.identical(open_store(stores[0]))
@@ -80,9 +80,9 @@ def test_algorithms_and_datasets_are_merged(tmp_path: Path) -> None:
     for part in parts:
         swept(part, vary={"algorithm": [part.name]})
     merged = merge(parts, to=tmp_path / "merged")
-    whole = swept(vary={"algorithm": [*TWO.algorithms]})
-    assert merged.attrs == whole.attrs
-    xr.testing.assert_allclose(merged, whole, rtol=1e-12)
+    reference = swept(vary={"algorithm": [*TWO.algorithms]})
+    assert merged.attrs == reference.attrs
+    xr.testing.assert_allclose(merged, reference, rtol=1e-12)
     further = swept(vary={"algorithm": ["sgd"]}, seeds=[5])
     memory = open_store(parts[0]).assign_attrs(accepted_versions='[{"jax": "0.1"}]')
     data = merge([memory, further])
@@ -123,15 +123,15 @@ def test_other_code_of_the_engine_is_refused(
 def test_other_versions_are_refused_unless_accepted(
     stores: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    here = versions.present()
+    current_versions = versions.present()
     with monkeypatch.context() as patched:
         for module in (task, cover):
-            patched.setattr(module, "present", lambda: {**here, "jax": "0.1"})
+            patched.setattr(module, "present", lambda: {**current_versions, "jax": "0.1"})
         swept(tmp_path / "other", seeds=[5, 6])
-    both = [stores[0], tmp_path / "other"]
+    pair = [stores[0], tmp_path / "other"]
     with pytest.raises(InputError, match=r"begun under jax .* and jax 0\.1, .*--accept-versions"):
-        merge(both, to=tmp_path / "out")
-    data = merge(both, to=tmp_path / "out", accept_versions=True)
+        merge(pair, to=tmp_path / "out")
+    data = merge(pair, to=tmp_path / "out", accept_versions=True)
     (noted,) = json.loads(data.attrs["accepted_versions"])
     assert noted["jax"] == "0.1"
     assert swept(tmp_path / "out", seeds=[0, 1, 5, 6]).identical(data)
@@ -155,20 +155,20 @@ def test_runs_of_both_are_equal_up_to_rounding(tmp_path: Path) -> None:
 
 def test_what_is_no_list_of_sweeps_is_refused(stores: tuple[Path, Path], tmp_path: Path) -> None:
     data = open_store(stores[0])
-    for given in (data, str(stores[0]), [data], []):
+    for argument in (data, str(stores[0]), [data], []):
         with pytest.raises(InputError, match="merge: give"):
-            merge(given)
+            merge(argument)
     with pytest.raises(InputError, match="dataset 2 is not in a store"):
         merge([stores[0], data], to=tmp_path / "out")
     keyless = data.copy()
     del keyless.attrs["key"]
     with pytest.raises(InputError, match='has no attribute "key"; merge the stores'):
         merge([keyless, keyless])
-    other = data.assign(loss=data.loss + np.float64(1))
+    variant = data.assign(loss=data.loss + np.float64(1))
     with pytest.raises(
         InputError, match=r"loss at learning_rate = 0\.1, seed = 0 is .* leave the common"
     ):
-        merge([data, other])
+        merge([data, variant])
 
 
 @pytest.mark.parametrize("fault", ["rename", "fsync"])

@@ -30,10 +30,10 @@ def test_any_set_of_runs_is_made_of_disjoint_rectangles(shape):
     rng = np.random.default_rng(0)
     for share in (0.0, 0.1, 0.5, 0.9, 1.0):
         mask = rng.random(shape) < share
-        seen = np.zeros(shape, int)
+        counts = np.zeros(shape, int)
         for indices in rectangles(mask):
-            seen[np.ix_(*indices)] += 1
-        np.testing.assert_array_equal(seen, mask)
+            counts[np.ix_(*indices)] += 1
+        np.testing.assert_array_equal(counts, mask)
 
 
 def test_what_two_axes_and_seeds_lack_is_two_rectangles():
@@ -53,11 +53,11 @@ def test_places_of_values_and_seeds():
 
 
 def test_the_base_value_of_a_swept_field_does_not_decide_numbers():
-    one, other = (
+    one, two = (
         as_json(identity(read(THEORY, Config(eta=r), vary={"eta": [0.1]}, steps=4)))
         for r in (0.1, 0.7)
     )
-    assert one != other and runs_of(one) == runs_of(other)
+    assert one != two and runs_of(one) == runs_of(two)
     fixed = identified()
     assert runs_of(fixed) != runs_of(one)
     for more in ({"key": 1}, {"dtype": "float32"}, {"stop": lambda m: m["distance"] < 0}):

@@ -19,7 +19,7 @@ from jaxtheory import InputError, sweep
 from jaxtheory.engine.execution import task
 from jaxtheory.engine.planning import lay_out
 from jaxtheory.engine.results.store import Store
-from jaxtheory.system.temporary import beside
+from jaxtheory.system.temporary import temporary_sibling
 
 OPTIONS = {
     "vary": {"d": [2, 5], "eta": [0.1, 0.2]},
@@ -76,8 +76,8 @@ def test_one_flipped_byte_anywhere_in_the_dataset_is_seen(tmp_path):
     """xarray itself refuses a damaged chunk; the same sweep rebuilds the dataset from the parts."""
     run = tmp_path / "run"
     first = sweep(THEORY, Config(), store=run, **OPTIONS)
-    whole = tmp_path / "whole"
-    shutil.copytree(run, whole)
+    backup = tmp_path / "whole"
+    shutil.copytree(run, backup)
     target = dataset_folder(run) / "data.zarr"
     everything = sorted(file for file in target.rglob("*") if file.is_file())
     chunks = [file for file in everything if "c" in file.relative_to(target).parts]
@@ -86,7 +86,7 @@ def test_one_flipped_byte_anywhere_in_the_dataset_is_seen(tmp_path):
         flip(file, 7 * k)
         with pytest.raises((ValueError, RuntimeError)):
             xr.open_zarr(target, chunks=None).load()
-        shutil.copy(whole / file.relative_to(run), file)
+        shutil.copy(backup / file.relative_to(run), file)
     for k, file in enumerate(everything[:: max(len(everything) // 6, 1)]):
         flip(file, 11 * k)
         assert sweep(THEORY, Config(), store=run, **OPTIONS).identical(first)
@@ -145,8 +145,8 @@ def test_a_disk_that_fills_while_the_dataset_is_assembled(tmp_path, monkeypatch,
         with pytest.raises(InputError, match="No space left on device"):
             sweep(THEORY, Config(), store=tmp_path / "run", **OPTIONS)
     assert not list((tmp_path / "run").glob(".tmp*"))
-    whole = sweep(THEORY, Config(), store=tmp_path / "run", **OPTIONS)
-    assert whole.identical(sweep(THEORY, Config(), **OPTIONS))
+    reference = sweep(THEORY, Config(), store=tmp_path / "run", **OPTIONS)
+    assert reference.identical(sweep(THEORY, Config(), **OPTIONS))
 
 
 def test_the_manifest_is_written_once(tmp_path):
@@ -178,12 +178,12 @@ def test_a_store_that_another_process_creates_while_it_is_opened(tmp_path, monke
 
 
 def test_parts_that_others_are_writing_are_not_read(tmp_path):
-    whole = sweep(THEORY, Config(), store=tmp_path / "run", **OPTIONS)
+    reference = sweep(THEORY, Config(), store=tmp_path / "run", **OPTIONS)
     last = parts(tmp_path / "run")[-1]
     lose_dataset(tmp_path / "run")
-    with beside(last) as temporary:
+    with temporary_sibling(last) as temporary:
         os.rename(last, temporary)
-        assert whole.identical(sweep(THEORY, Config(), store=tmp_path / "run", **OPTIONS))
+        assert reference.identical(sweep(THEORY, Config(), store=tmp_path / "run", **OPTIONS))
         assert temporary.exists()
 
 
@@ -214,7 +214,7 @@ def test_nothing_is_written_for_bad_input(tmp_path):
 
 
 def test_an_interrupt_leaves_a_store_that_resumes(tmp_path, monkeypatch):
-    whole = sweep(THEORY, Config(), **OPTIONS)
+    reference = sweep(THEORY, Config(), **OPTIONS)
     original, calls = task.run_chunk, []
 
     def second_is_interrupted(*args, **options):
@@ -230,7 +230,7 @@ def test_an_interrupt_leaves_a_store_that_resumes(tmp_path, monkeypatch):
     assert len(parts(tmp_path / "run")) == 1 and not (tmp_path / "run" / "data.zarr").exists()
     before = len(calls)
     assert (
-        sweep(THEORY, Config(), store=tmp_path / "run", **OPTIONS).identical(whole)
+        sweep(THEORY, Config(), store=tmp_path / "run", **OPTIONS).identical(reference)
         and len(calls) > before
     )
 
@@ -259,11 +259,11 @@ def test_killed_after_its_first_part_it_ends_with_the_uninterrupted_dataset(tmp_
     ) as child:
         assert child.stdout.readline().startswith("part")  # two threads may share a line
         child.send_signal(signal.SIGKILL)
-    kept = len(parts(tmp_path / "run"))  # each thread writes its own part
+    count = len(parts(tmp_path / "run"))  # each thread writes its own part
     # in a process like the first: here annotations are executed, which is other code
     resumed = [sys.executable, "-c", code(0)]
     printed = subprocess.run(resumed, capture_output=True, text=True, check=True).stdout
-    assert kept >= 1 and printed and kept + printed.count("part") == len(parts(tmp_path / "run"))
+    assert count >= 1 and printed and count + printed.count("part") == len(parts(tmp_path / "run"))
     data = xr.open_zarr(tmp_path / "run" / "data.zarr").load()
     want = sweep(THEORY, Config(), **OPTIONS)
     want.attrs["theory_digest"] = data.attrs["theory_digest"]
@@ -273,14 +273,14 @@ def test_killed_after_its_first_part_it_ends_with_the_uninterrupted_dataset(tmp_
 def test_a_resumed_sweep_follows_the_stored_plan(tmp_path, monkeypatch):
     """The layout that the store keeps decides, also where today's would be another."""
     run = tmp_path / "run"
-    whole = sweep(THEORY, Config(), store=run, **OPTIONS)
-    before = [each.content for each in Store(run).rectangles()]
+    reference = sweep(THEORY, Config(), store=run, **OPTIONS)
+    before = [rectangle.content for rectangle in Store(run).rectangles()]
     parts(run)[0].unlink()
     lose_dataset(run)
     monkeypatch.setattr(lay_out, "_SHARES", {})
     assert (
-        sweep(THEORY, Config(), store=run, **OPTIONS).identical(whole)
-        and [each.content for each in Store(run).rectangles()] == before
+        sweep(THEORY, Config(), store=run, **OPTIONS).identical(reference)
+        and [rectangle.content for rectangle in Store(run).rectangles()] == before
     )
 
 

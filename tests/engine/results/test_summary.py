@@ -9,7 +9,7 @@ from jaxtheory import sweep
 from jaxtheory.engine.results.summary import _estimate, _gaps, curves, final, summary
 
 
-def made(rates=(0.1, 0.2), seeds=2, **more: xr.DataArray) -> xr.Dataset:
+def dataset(rates=(0.1, 0.2), seeds=2, **more: xr.DataArray) -> xr.Dataset:
     """A dataset with the loss 10 rate + seed at step 0 and rate + seed at step 5."""
     at, seed = np.array(rates), np.arange(seeds)
     first, last = (10 * at[:, None] + seed, at[:, None] + seed)
@@ -27,43 +27,43 @@ def made(rates=(0.1, 0.2), seeds=2, **more: xr.DataArray) -> xr.Dataset:
 
 
 def test_rows_are_means_and_errors_at_the_last_record() -> None:
-    found = summary(made())
-    assert found.axes == ["rate"] and found.columns == ["loss", "loss - law"]
-    assert found.rows == [["0.1", "0.6 ± 0.5", "0.6 ± 0.5"], ["0.2", "0.7 ± 0.5", "0.7 ± 0.5"]]
-    assert found.points == 2 and found.left_out == []
+    table = summary(dataset())
+    assert table.axes == ["rate"] and table.columns == ["loss", "loss - law"]
+    assert table.rows == [["0.1", "0.6 ± 0.5", "0.6 ± 0.5"], ["0.2", "0.7 ± 0.5", "0.7 ± 0.5"]]
+    assert table.points == 2 and table.left_out == []
 
 
 def test_diverged_runs_are_counted_and_left_out() -> None:
-    data = made(diverged_at=(("rate", "seed"), np.array([[-1, 5], [-1, -1]])))
-    found = summary(data)
-    assert found.columns[-1] == "diverged"
-    alone = "0.1 (n = 1 of 2)"
-    assert found.rows[0] == ["0.1", alone, alone, "1 of 2"] and found.rows[1][-1] == "0 of 2"
-    assert found.behind == "1 to 2 of 2" and summary(made()).behind == "2"
+    data = dataset(diverged_at=(("rate", "seed"), np.array([[-1, 5], [-1, -1]])))
+    table = summary(data)
+    assert table.columns[-1] == "diverged"
+    cell = "0.1 (n = 1 of 2)"
+    assert table.rows[0] == ["0.1", cell, cell, "1 of 2"] and table.rows[1][-1] == "0 of 2"
+    assert table.behind == "1 to 2 of 2" and summary(dataset()).behind == "2"
 
 
 def test_many_points_and_metrics_are_cut() -> None:
-    data = made(rates=np.linspace(0, 1, 30))
+    data = dataset(rates=np.linspace(0, 1, 30))
     data = data.assign({f"other_{i}": data.loss + i for i in range(7)})
-    found = summary(data)
-    assert len(found.rows) == 12 and found.points == 30
-    assert (found.rows[0][0], found.rows[-1][0]) == ("0", "1")
-    assert found.columns == ["loss", "loss - law", "other_0", "other_1", "other_2"]
-    assert found.left_out == ["other_3", "other_4", "other_5", "other_6"]
+    table = summary(data)
+    assert len(table.rows) == 12 and table.points == 30
+    assert (table.rows[0][0], table.rows[-1][0]) == ("0", "1")
+    assert table.columns == ["loss", "loss - law", "other_0", "other_1", "other_2"]
+    assert table.left_out == ["other_3", "other_4", "other_5", "other_6"]
     assert len(summary(data.isel(rate=[0])).columns) == 9  # of one point there is room for all
 
 
 def test_a_curve_belongs_to_the_longest_name_it_begins_with() -> None:
-    data = made()
+    data = dataset()
     data = data.assign(loss_rest=data.loss, predicted_loss_rest=data.loss)
     assert curves(data, "loss") == ["law"] and curves(data, "loss_rest") == [""]
     assert list(_gaps(data, "loss_rest")) == ["loss_rest - predicted"]
 
 
 def test_a_metric_of_earlier_records_names_its_step() -> None:
-    data = made()
-    found = summary(data.assign(loss=data.loss.where(data.step == 0)))
-    assert found.columns[0] == "loss (step 0)" and found.rows[0][1] == "1.5 ± 0.5"
+    data = dataset()
+    table = summary(data.assign(loss=data.loss.where(data.step == 0)))
+    assert table.columns[0] == "loss (step 0)" and table.rows[0][1] == "1.5 ± 0.5"
 
 
 @pytest.mark.parametrize(
@@ -84,8 +84,8 @@ def test_estimates(mean: float, error: float, text: str) -> None:
 def test_of_an_axis_of_steps_each_point_ends_at_its_own() -> None:
     axes = {"steps": [3, 6], "learning_rate": [0.1, 0.2]}
     data = sweep(THEORY, Config(), vary=axes, seeds=2, steps=6, record=3)
-    found = final(data, "loss")
-    assert found.dims == ("steps", "learning_rate", "seed") and found.notnull().all()
+    losses = final(data, "loss")
+    assert losses.dims == ("steps", "learning_rate", "seed") and losses.notnull().all()
     at = {"steps": 3, "learning_rate": 0.2, "seed": 1}
-    assert float(found.sel(at)) == float(data.loss.sel(at).sel(step=3))
+    assert float(losses.sel(at)) == float(data.loss.sel(at).sel(step=3))
     assert len(summary(data).rows) == 4

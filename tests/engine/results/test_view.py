@@ -59,10 +59,10 @@ def test_what_is_missing_is_nan_and_arrives_later(walk, store):
     assert len(files) > 1
     data, finished, runs = view(store)
     assert 0 < finished < runs
-    there = data.diverged_at.notnull()
-    assert int(there.sum()) == finished
-    assert data.loss.isnull().all("step").where(~there, True).all()
-    xr.testing.assert_equal(data.loss, walk[1].loss.where(there))
+    mask = data.diverged_at.notnull()
+    assert int(mask.sum()) == finished
+    assert data.loss.isnull().all("step").where(~mask, True).all()
+    xr.testing.assert_equal(data.loss, walk[1].loss.where(mask))
     for file in files[1:]:
         file.with_suffix(".kept").rename(file)
     xr.testing.assert_equal(view(store).data.loss, walk[1].loss)
@@ -87,25 +87,27 @@ def test_a_damaged_part_is_skipped_and_stays(store):
 
 def test_the_theory_of_a_file_is_not_needed(tmp_path):
     store = tmp_path / "store"
-    whole = sweep(THEORY, Config(), vary={"eta": [0.1, 0.2]}, seeds=2, steps=3, store=store).load()
+    reference = sweep(
+        THEORY, Config(), vary={"eta": [0.1, 0.2]}, seeds=2, steps=3, store=store
+    ).load()
     unassembled(store)
     data = view(store).data
-    assert data.weights.dims == whole.weights.dims
-    xr.testing.assert_equal(data.drop_vars("diverged_at"), whole.drop_vars("diverged_at"))
+    assert data.weights.dims == reference.weights.dims
+    xr.testing.assert_equal(data.drop_vars("diverged_at"), reference.drop_vars("diverged_at"))
 
 
 def test_runs_of_several_rectangles_are_shown_together(tmp_path):
-    asked = {"vary": {"eta": [0.1, 0.2]}, "steps": 3, "store": tmp_path / "store"}
-    sweep(THEORY, Config(), **asked, seeds=2)
-    whole = sweep(THEORY, Config(), **asked, seeds=3).load()
+    options = {"vary": {"eta": [0.1, 0.2]}, "steps": 3, "store": tmp_path / "store"}
+    sweep(THEORY, Config(), **options, seeds=2)
+    reference = sweep(THEORY, Config(), **options, seeds=3).load()
     unassembled(tmp_path / "store")
-    xr.testing.assert_equal(view(tmp_path / "store").data.loss, whole.loss)
+    xr.testing.assert_equal(view(tmp_path / "store").data.loss, reference.loss)
 
 
 def test_weights_observables_and_stops_are_those_of_the_finished_dataset(tmp_path):
     store, theory = tmp_path / "store", theories.get("random_walk")
     observe = {"twice": lambda params, problem, config: 2 * jax.tree.leaves(params)[0]}
-    whole = sweep(
+    reference = sweep(
         theory,
         theory.Config(num_states=4, length=9),
         vary={"p": [0.5, 0.7], "algorithm": list(theory.algorithms)[:1]},
@@ -116,19 +118,19 @@ def test_weights_observables_and_stops_are_those_of_the_finished_dataset(tmp_pat
         observe=observe,
         stop=lambda metrics: metrics["loss"] < 100,
     ).load()
-    assert any(name.startswith("params_") for name in whole.data_vars)
+    assert any(name.startswith("params_") for name in reference.data_vars)
     unassembled(store)
-    ends = {name: whole[name].astype(float) for name in ("diverged_at", "stopped_at")}
+    ends = {name: reference[name].astype(float) for name in ("diverged_at", "stopped_at")}
     assert (ends["stopped_at"] >= 0).all()
-    xr.testing.assert_equal(view(store).data, whole.assign(ends))
+    xr.testing.assert_equal(view(store).data, reference.assign(ends))
 
 
 def test_outputs_that_only_other_requests_have_are_left_out(tmp_path):
-    store, asked = tmp_path / "a", {"steps": 4, "record": {"loss": [0, 4], "weights": 1}}
+    store, options = tmp_path / "a", {"steps": 4, "record": {"loss": [0, 4], "weights": 1}}
     config = Config(dimension=3)
     sweep(THEORY, config, seeds=2, steps=4, save_params=True, store=store)
-    data = sweep(THEORY, config, seeds=3, **asked, store=store)
-    found = view(store)
-    assert found.finished == found.runs == 3
-    assert {*found.data.variables} == {*data.variables}
-    assert found.data.loss.equals(data.loss) and found.data.weights.equals(data.weights)
+    data = sweep(THEORY, config, seeds=3, **options, store=store)
+    snapshot = view(store)
+    assert snapshot.finished == snapshot.runs == 3
+    assert {*snapshot.data.variables} == {*data.variables}
+    assert snapshot.data.loss.equals(data.loss) and snapshot.data.weights.equals(data.weights)

@@ -27,14 +27,14 @@ def summary(theory, **asked):
 
 
 def test_the_algorithm_that_does_not_read_a_field_is_named(tmp_path, capsys):
-    asked = {"vary": {"eta": [0.1, 0.2], "algorithm": ["sgd", "halve"]}}
+    options = {"vary": {"eta": [0.1, 0.2], "algorithm": ["sgd", "halve"]}}
     line = "equal along learning_rate: algorithm halve does not read it"
-    assert summary(TWO, **asked)[0] == line
-    assert summary(TWO, store=tmp_path / "store", **asked)[0] == line
+    assert summary(TWO, **options)[0] == line
+    assert summary(TWO, store=tmp_path / "store", **options)[0] == line
     print_dataset(jaxtheory.open_store(tmp_path / "store"), tmp_path)
     assert "equal     along learning_rate: algorithm halve does not" in capsys.readouterr().out
-    alone = {"vary": {"eta": [0.1, 0.2]}, "algorithm": "halve"}
-    assert summary(TWO, **alone)[0] == line
+    single = {"vary": {"eta": [0.1, 0.2]}, "algorithm": "halve"}
+    assert summary(TWO, **single)[0] == line
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_there_is_no_line_where_runs_differ_or_nothing_was_trained(asked):
     assert len(summary(TWO, **asked)) == 1
 
 
-def of(values, **more):
+def dataset(values, **more):
     """A sweep over `p` and "algorithm" with these values, predicted curves and no losses."""
     variables = {"loss": (("p", "algorithm", "seed", "step"), np.asarray(values, float))}
     variables |= {"diverged_at": (("p", "algorithm", "seed"), np.full((2, 2, 1), -1))} | more
@@ -62,15 +62,17 @@ def test_equal_numbers_are_found_in_each_algorithm():
     curve = np.arange(16.0).reshape(2, 2, 1, 2, 2)[..., 0]
     differ, equal = curve, np.broadcast_to(curve[:1], curve.shape)
     part = np.where(np.arange(2)[None, :, None, None] == 0, equal, differ)
-    assert attributes.equal_axes(of(differ)) == {}
-    assert attributes.equal_axes(of(equal)) == {"p": ()}
-    assert attributes.equal_axes(of(part)) == {"p": ("a",)}
+    assert attributes.equal_axes(dataset(differ)) == {}
+    assert attributes.equal_axes(dataset(equal)) == {"p": ()}
+    assert attributes.equal_axes(dataset(part)) == {"p": ("a",)}
     predicted = {"predicted_loss": (("p", "algorithm", "step"), np.arange(8.0).reshape(2, 2, 2))}
-    assert attributes.equal_axes(of(equal, **predicted)) == {"p": ()}
-    assert attributes.equal_axes(of(np.full(curve.shape, np.nan))) == {}
+    assert attributes.equal_axes(dataset(equal, **predicted)) == {"p": ()}
+    assert attributes.equal_axes(dataset(np.full(curve.shape, np.nan))) == {}
     lost = equal.copy()
     lost[1, :, :, 1] = np.nan
-    assert attributes.equal_axes(of(lost)) == {}
+    assert attributes.equal_axes(dataset(lost)) == {}
     assert (
-        attributes.summarized(of(part)).attrs["summary"].startswith("sweep: equal along p for a;")
+        attributes.summarized(dataset(part))
+        .attrs["summary"]
+        .startswith("sweep: equal along p for a;")
     )

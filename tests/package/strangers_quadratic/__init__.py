@@ -67,8 +67,8 @@ def metrics(params, problem, config):
 
 def predict(problem, config, steps):
     a, b = problem
-    left = b * (1 - config.learning_rate * a) ** jnp.asarray(steps, float)[:, None]
-    return {"loss": jnp.sum(a * left**2, axis=1) / 2}
+    decay = b * (1 - config.learning_rate * a) ** jnp.asarray(steps, float)[:, None]
+    return {"loss": jnp.sum(a * decay**2, axis=1) / 2}
 
 
 def predicted(key, config):

@@ -27,11 +27,11 @@ SCALE, STEPS, LAMBDAS, MOMENTUM = 0.02, 400, (10**0.5, 10.0, 10**1.5, 100.0), 0.
 
 def weights(rng, d, rank):
     """W_Q and W_K."""
-    found = []
+    matrices = []
     for _ in range(2):
         U, s, Vt = np.linalg.svd(rng.normal(size=(d, d)))
-        found.append((U[:, :rank] * s[:rank]) @ Vt[:rank])
-    return found
+        matrices.append((U[:, :rank] * s[:rank]) @ Vt[:rank])
+    return matrices
 
 
 def attention(W, X):
@@ -62,9 +62,9 @@ def error(W, X, target):
 
 def without_smallest(W, score):
     """W without the half of its entries with the smallest score, the first ones among ties."""
-    kept = np.ones(W.size)
-    kept[np.argsort(score, axis=None, kind="stable")[: int(PRUNED * W.size)]] = 0
-    return W * kept.reshape(W.shape)
+    mask = np.ones(W.size)
+    mask[np.argsort(score, axis=None, kind="stable")[: int(PRUNED * W.size)]] = 0
+    return W * mask.reshape(W.shape)
 
 
 def wanda(W, X):
@@ -79,12 +79,12 @@ def sparsegpt(W, X):
     H = H + 0.01 * np.diag(H).mean() * np.eye(len(H))
     inverses = [np.linalg.inv(H[i:, i:]) for i in range(len(H))]
     score = W**2 / np.array([G[0, 0] for G in inverses])[:, None]
-    kept = without_smallest(np.ones_like(W), score)
+    mask = without_smallest(np.ones_like(W), score)
     W = W.copy()
     for i, G in enumerate(inverses):
-        removed = W[i] * (1 - kept[i])
+        removed = W[i] * (1 - mask[i])
         W[i:] -= np.outer(G[:, 0] / G[0, 0], removed)
-    return W * kept
+    return W * mask
 
 
 def instance(rng, length, d=D, rank=RANK):

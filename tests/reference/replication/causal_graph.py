@@ -94,25 +94,25 @@ def levels(s, law, alpha=ALPHA):
 
 def information(pi, length):
     """The chi-squared information of two tokens at each lag, mean over prompts."""
-    mu, power, found = stationary(pi), np.broadcast_to(np.eye(pi.shape[1]), pi.shape), []
+    mu, power, means = stationary(pi), np.broadcast_to(np.eye(pi.shape[1]), pi.shape), []
     for _ in range(length):
         P = mu[:, :, None] * power
-        found.append(((P**2 / (mu[:, :, None] * mu[:, None, :])).sum(axis=(1, 2)) - 1).mean())
+        means.append(((P**2 / (mu[:, :, None] * mu[:, None, :])).sum(axis=(1, 2)) - 1).mean())
         power = power @ pi
-    return np.array(found)
+    return np.array(means)
 
 
 def trained(rng, length, counts, steps, rates, start):
     """A1 and A2 after stages, each with its rates; prompts for training and test."""
     train, test = draw(rng, counts[0], length), draw(rng, counts[1], length)
     A1, A2 = np.zeros((length, length)), start * np.eye(S)
-    kept = []
+    snapshots = []
     for stage, (one, two) in zip(steps, rates, strict=True):
         for _ in range(stage):
             _, d1, d2 = slopes(A1, A2, *train)
             A1, A2 = A1 - one * d1, A2 - two * d2
-        kept.append((A1, A2))
-    return kept, test
+        snapshots.append((A1, A2))
+    return snapshots, test
 
 
 def two_stages(rng, length, counts, steps):
@@ -194,8 +194,8 @@ def identities(rng):
     yield "mu", stationary(pi)[0] @ pi[0], stationary(pi)[0]
 
     weights = rng.random((S, S)) + 0.1
-    both = (weights + weights.T) / (weights + weights.T).sum()
-    chain = both / both.sum(axis=1, keepdims=True)  # reversible
+    joint = (weights + weights.T) / (weights + weights.T).sum()
+    chain = joint / joint.sum(axis=1, keepdims=True)  # reversible
     lam = np.sort(np.abs(np.linalg.eigvals(chain)))[:-1]
     yield "I, reversible", information(chain[None], 4)[3], (lam ** (2 * 3)).sum()
 
@@ -204,10 +204,10 @@ def identities(rng):
         P[path[0], path[2]] += mu[path[0]] * pi[0][path[0], path[1]] * pi[0][path[1], path[2]]
     yield "I, all prompts", information(pi[:1], 3)[2], (P**2 / np.outer(mu, mu)).sum() - 1
 
-    law, found = target(pi, s), []
+    law, losses = target(pi, s), []
     for row, prompt in zip(law, s, strict=True):
         n = np.full(S, ALPHA)
         for i in range(1, T - 1):
             n[prompt[i]] += prompt[i - 1] == prompt[-1]
-        found.append(-(row * np.log(n / n.sum())).sum())
-    yield "the posterior mean", levels(s, law)[2], np.mean(found) - np.log(1 + S * EPS)
+        losses.append(-(row * np.log(n / n.sum())).sum())
+    yield "the posterior mean", levels(s, law)[2], np.mean(losses) - np.log(1 + S * EPS)

@@ -118,7 +118,7 @@ def train(rng, P, mu, context, places, settings):
     K_P, K_Q = signals(P, mu, context)
     A = np.full((2, length, N), 1 / length, dtype=np.float32)
     V = np.repeat((mu[:, None] * np.ones(N))[None], 2, axis=0).astype(np.float32)
-    kept = []
+    snapshots = []
     for t in range(steps):
         rate = eta if t < switch else late
         if t == switch:
@@ -130,8 +130,10 @@ def train(rng, P, mu, context, places, settings):
         if t >= switch:
             A[PROX] = np.where(A[PROX] >= lam, A[PROX] - np.float32(lam), 0)
         A = to_sum_one(A)
-        kept += [(A.astype(float), V.astype(float))] if t + 1 == min(switch + SOON, steps) else []
-    return kept[0], (A.astype(float), V.astype(float))
+        snapshots += (
+            [(A.astype(float), V.astype(float))] if t + 1 == min(switch + SOON, steps) else []
+        )
+    return snapshots[0], (A.astype(float), V.astype(float))
 
 
 def moments(A, P, mu, context):

@@ -87,8 +87,8 @@ def gradient(v, W, H, y, of_W=True):
     m = (S * a[:, None]).sum(axis=0)
     R = g * S * (a[:, None] - m)
     pulled = np.stack([(R[k][:, None] * H).sum(axis=0) for k in range(len(H))])  # sum_j R_kj h_j
-    left = H.transpose(1, 0, 2).reshape(H.shape[1], -1)
-    return dv, left @ pulled.transpose(1, 0, 2).reshape(H.shape[1], -1).T
+    flat = H.transpose(1, 0, 2).reshape(H.shape[1], -1)
+    return dv, flat @ pulled.transpose(1, 0, 2).reshape(H.shape[1], -1).T
 
 
 def descend(H, y, eta, steps):
@@ -108,9 +108,9 @@ def classes(groups):
 
 def over_classes(A):
     """A averaged over each class."""
-    of = classes(len(A))
-    sums, sizes = np.bincount(of.ravel(), A.ravel()), np.bincount(of.ravel())
-    return (sums / np.maximum(sizes, 1))[of]
+    labels = classes(len(A))
+    sums, sizes = np.bincount(labels.ravel(), A.ravel()), np.bincount(labels.ravel())
+    return (sums / np.maximum(sizes, 1))[labels]
 
 
 def reduced_gradient(c, a, b, A, u, gram, y):
@@ -130,7 +130,7 @@ def reduced_output(c, a, b, A, u, gram):
     return S, r, c * r.sum(axis=0)
 
 
-def seen(x, truth):
+def decompose(x, truth):
     """u and gram."""
     u = np.einsum("i,kin->kn", truth, x)
     return u, np.einsum("kin,jin->kjn", x, x) - u[:, None] * u
@@ -144,28 +144,28 @@ def population(seed, groups, count, times, d=4):
     (x, y), (test, label) = (
         samples(np.random.default_rng((6, seed, n)), n, d, groups, truth) for n in (count, TEST)
     )
-    u, gram = seen(x, truth)
-    test_u, test_gram = seen(test, truth)
-    c, a, b, A, found = 0.0, 0.0, 0.0, np.zeros((groups, groups)), []
+    u, gram = decompose(x, truth)
+    test_u, test_gram = decompose(test, truth)
+    c, a, b, A, curve = 0.0, 0.0, 0.0, np.zeros((groups, groups)), []
     for t in range(1, max(times) + 1):
         _, dc, da, db, dA = reduced_gradient(c, a, b, A, u, gram, y)
         c, a, b = c - ETA * dc, a - ETA * da, b - ETA / (d - 1) * db
         A = A - ETA * ((groups + 1) / 2) ** 2 * over_classes(dA)
         if t in times:
             f = reduced_output(c, a, b, A, test_u, test_gram)[2]
-            found.append((logistic(label * f), abs(c)))
-    return np.array(found).T
+            curve.append((logistic(label * f), abs(c)))
+    return np.array(curve).T
 
 
 def angles(rng, counts, steps, d=4, groups=4):
     """| v1/|v1| - v* | after descent on each number of samples."""
-    found = []
+    errors = []
     for count in counts:
         truth = direction(rng, d)
         x, y = samples(rng, count, d, groups, truth)
         v, _ = descend(tokens(x), y, ETA, steps)
-        found.append(np.linalg.norm(v[:d] / np.linalg.norm(v[:d]) - truth))
-    return found
+        errors.append(np.linalg.norm(v[:d] / np.linalg.norm(v[:d]) - truth))
+    return errors
 
 
 def downstream_gain(rng, shown, d=4, groups=6):
@@ -193,21 +193,21 @@ def replicate(
     seeds, groups=GROUPS, count=POPULATION, times=TIMES, counts=COUNTS, shown=SHOWN, repeats=4
 ):
     """The statistics of each claim, one value per seed, or `repeats` where they are cheap."""
-    found = {"GS-19/20": [], "GS-21": [], "GS-22": [], "GS-44": [], "GS-27": []}
+    statistics = {"GS-19/20": [], "GS-21": [], "GS-22": [], "GS-44": [], "GS-27": []}
     for seed in seeds:
         rng = np.random.default_rng((6, seed))
         late, first = np.array(times[1:]), times[:1]
         long, size = population(seed, groups[0], count, times)
         losses = [long[0], *(population(seed, D, count, first)[0][0] for D in groups[1:])]
-        found["GS-19/20"].append(np.polyfit(np.log(groups), np.log(losses), 1)[0])
-        found["GS-21"].append(np.polyfit(np.log(late), np.log(long[1:]), 1)[0])
+        statistics["GS-19/20"].append(np.polyfit(np.log(groups), np.log(losses), 1)[0])
+        statistics["GS-21"].append(np.polyfit(np.log(late), np.log(long[1:]), 1)[0])
         law = (3 * ETA * RATE * late / groups[0]) ** (1 / 3)
-        found["GS-22"].append((size[1:] / law).mean())
+        statistics["GS-22"].append((size[1:] / law).mean())
         for _ in range(repeats):
             errors = angles(rng, counts, FIRST)
-            found["GS-44"].append(np.polyfit(np.log(counts), np.log(errors), 1)[0])
-            found["GS-27"].append(downstream_gain(rng, shown))
-    return {claim: np.array(values) for claim, values in found.items()}
+            statistics["GS-44"].append(np.polyfit(np.log(counts), np.log(errors), 1)[0])
+            statistics["GS-27"].append(downstream_gain(rng, shown))
+    return {claim: np.array(values) for claim, values in statistics.items()}
 
 
 TINY = {
@@ -229,7 +229,7 @@ def examples(rng):
     dv, dW = gradient(*split(v), H, y)
     yield "layer", lambda v: logistic(y * output(*split(v), H)), v, np.append(dv, dW.ravel())
 
-    u, gram = seen(x, truth)
+    u, gram = decompose(x, truth)
     six = lambda v: reduced_gradient(*v[:3], v[3:].reshape(3, 3), u, gram, y)
     v = rng.normal(size=12)
     _, *slopes, dA = six(v)
@@ -244,12 +244,12 @@ def identities(rng):
     H, A = tokens(x), over_classes(rng.normal(size=(D, D)))
     P, rho = H[:, d:, 0].T, (D + 1) / 2
     v, W = np.append(c * truth, np.zeros(D)), np.zeros((d + D, d + D))
-    along = np.outer(truth, truth)
-    W[:d, :d] = a * along + b * (np.eye(d) - along)
+    projector = np.outer(truth, truth)
+    W[:d, :d] = a * projector + b * (np.eye(d) - projector)
     W[d:, d:] = P @ A @ P.T / rho**2
-    _, dc, da, db, dA = reduced_gradient(c, a, b, A, *seen(x, truth), y)
+    _, dc, da, db, dA = reduced_gradient(c, a, b, A, *decompose(x, truth), y)
     dv, dW = gradient(v, W, H, y)
     yield "c", truth @ dv[:d], dc
     yield "a", truth @ dW[:d, :d] @ truth, da
-    yield "b", np.trace((np.eye(d) - along) @ dW[:d, :d]), db
+    yield "b", np.trace((np.eye(d) - projector) @ dW[:d, :d]), db
     yield "A", P.T @ dW[d:, d:] @ P, rho**2 * dA

@@ -152,8 +152,8 @@ def draw(rng, count, lam, N):
 def error_of(A, prompts):
     """The mean of (y - f)^2 and its gradient in A."""
     beta, x, y = prompts
-    rest = ((beta @ A) * x).sum(axis=1) - y
-    return (rest**2).mean(), 2 * (rest[:, None] * beta).T @ x / len(y)
+    residual = ((beta @ A) * x).sum(axis=1) - y
+    return (residual**2).mean(), 2 * (residual[:, None] * beta).T @ x / len(y)
 
 
 def on_prompts(rng, count, test, steps):
@@ -170,19 +170,19 @@ def replicate(
     seeds, steps=40000, merged=2000, aligned=3000, count=2000, test=2000, few=300, sigma=SIGMA
 ):
     """The statistics of each claim, one value per seed; the aligned start is the same for all."""
-    D, found = len(LAMBDA), {}
+    D, curves = len(LAMBDA), {}
     rngs = [np.random.default_rng((7, seed)) for seed in seeds]
     for form, total in (("separate", steps), ("merged", merged)):
         starts = [start(rng, form, HEADS, D, sigma) for rng in rngs]
         heads = tuple(map(np.stack, zip(*starts, strict=True)))
-        every = EVERY if form == "separate" else 1
-        found[form] = descend(heads, LAMBDA, LENGTH, ETA, total, every).T
-    paused = np.array([pauses(losses, LAMBDA, LENGTH, EVERY) for losses in found["separate"]])
+        stride = EVERY if form == "separate" else 1
+        curves[form] = descend(heads, LAMBDA, LENGTH, ETA, total, stride).T
+    paused = np.array([pauses(losses, LAMBDA, LENGTH, EVERY) for losses in curves["separate"]])
     return {
         "IR-1": paused[:, 0],
         "IR-1 steps": paused[:, 1],
-        "IR-1 speed": np.array([speeds(x, LAMBDA, LENGTH) for x in found["separate"]]),
-        "IR-2": np.array([speeds(x, LAMBDA, LENGTH) for x in found["merged"]]),
+        "IR-1 speed": np.array([speeds(x, LAMBDA, LENGTH) for x in curves["separate"]]),
+        "IR-2": np.array([speeds(x, LAMBDA, LENGTH) for x in curves["merged"]]),
         "IR-3": np.array([from_aligned(D, LENGTH, HEADS, 0.03, 0.05, aligned)]),
         "prompts": np.array([on_prompts(rng, count, test, few) for rng in rngs]),
     }
@@ -244,8 +244,8 @@ def identities(rng):
     S = np.einsum("pni,pnj->pij", x, x) / N
     yield "E S^2", np.einsum("p,pij,pjk->ik", weight, S, S), np.diag(moments(lam, N))
     A = rng.normal(size=(2, 2))
-    rest = np.einsum("pij,jk->pik", S, A) - np.eye(2)  # y - f = w^T (I - S A) x
-    value = np.einsum("p,pij,pij,j->", weight, rest, rest, lam)
+    residual = np.einsum("pij,jk->pik", S, A) - np.eye(2)  # y - f = w^T (I - S A) x
+    value = np.einsum("p,pij,pij,j->", weight, residual, residual, lam)
     yield "L", value, loss_of(A, lam, N)
 
     lam, N = np.array([0.5, 0.3, 0.2]), 5

@@ -34,9 +34,9 @@ SMALL = 0.33
 def samples(rng, count, patterns=M, relevant=RELEVANT, confusing=CONFUSING, dim=D):
     """Tokens (count, L, d), labels, and 1 where a token is of the label's pattern."""
     y = np.where(np.arange(count) % 2 == 0, 1.0, -1.0)
-    own, other = (y < 0).astype(int)[:, None], (y > 0).astype(int)[:, None]
-    rest = np.tile(np.arange(2, patterns), (count, 1))
-    kinds = np.concatenate([np.tile(own, relevant), np.tile(other, confusing), rest], axis=1)
+    own, rival = (y < 0).astype(int)[:, None], (y > 0).astype(int)[:, None]
+    background = np.tile(np.arange(2, patterns), (count, 1))
+    kinds = np.concatenate([np.tile(own, relevant), np.tile(rival, confusing), background], axis=1)
     kinds = rng.permuted(kinds, axis=1)
     x = np.eye(patterns, dim)[kinds] + NOISE * rng.normal(size=(*kinds.shape, dim))
     return x, y, kinds == own
@@ -61,8 +61,8 @@ def gradient(weights, a, x, y):
     _, _, WV, WO = weights
     F, q, k, p, c, v, h = forward(weights, a, x)
     of_F = -y * (y * F < 1) / len(y)
-    kept = np.flatnonzero(of_F)
-    of_F, x, q, k, p, c, v, h = (part[kept] for part in (of_F, x, q, k, p, c, v, h))
+    support = np.flatnonzero(of_F)
+    of_F, x, q, k, p, c, v, h = (part[support] for part in (of_F, x, q, k, p, c, v, h))
     G = of_F[:, None, None] * (a * (h > 0)) / x.shape[1]
     flat = lambda part: part.reshape(-1, part.shape[-1])
     dv = G @ WO
@@ -144,7 +144,7 @@ def run(rng, name, sizes):
 
 def replicate(seeds, sizes=(600, 300, 32, WIDTH)):
     """The statistics of each claim, one value per seed; over several settings their mean."""
-    found = {}
+    statistics = {}
     for seed in seeds:
         runs = {name: run(np.random.default_rng((4, seed)), name, sizes) for name in SETTINGS}
         over = lambda what, *names, runs=runs: np.mean([runs[n][what] for n in names or SETTINGS])
@@ -160,8 +160,8 @@ def replicate(seeds, sizes=(600, 300, 32, WIDTH)):
             "LR-18": over("small", "S1", "S1p"),
             "P small": over("small", "P1", "P1p"),
         }.items():
-            found.setdefault(claim, []).append(value)
-    return {claim: np.array(values) for claim, values in found.items()}
+            statistics.setdefault(claim, []).append(value)
+    return {claim: np.array(values) for claim, values in statistics.items()}
 
 
 TINY = {"sizes": (20, 10, 4, 12)}

@@ -161,17 +161,17 @@ def identities(rng):
     x, q = sphere(rng, 3, 5, 2), sphere(rng, 5, 2)
     t = (x * q).sum(axis=2)
     g, nearest, star = tokens(x, q), nearest_of(t), t.argmax(axis=0)
-    h, found = np.insert(g, 2, 0.0, axis=2), []
+    h, gradients = np.insert(g, 2, 0.0, axis=2), []
     W = np.zeros((4, 4))
     W[np.ix_([0, 1, 3], [0, 1, 3])] = rng.normal(size=(3, 3))
     for signs in itertools.product((-1.0, 1.0), repeat=3):
         y = np.repeat(np.array(signs)[:, None], 5, axis=1)
         h[:-1, :, 2] = y
-        found.append(drawn_gradient(W, h, y, star)[1])
-    whole = np.zeros((4, 4))
+        gradients.append(drawn_gradient(W, h, y, star)[1])
+    full_gradient = np.zeros((4, 4))
     part = W[np.ix_([0, 1, 3], [0, 1, 3])]
-    whole[np.ix_([0, 1, 3], [0, 1, 3])] = averaged_gradient(part, g, nearest)[1]
-    yield "the mean over all labels +-1", np.mean(found, axis=0), whole
+    full_gradient[np.ix_([0, 1, 3], [0, 1, 3])] = averaged_gradient(part, g, nearest)[1]
+    yield "the mean over all labels +-1", np.mean(gradients, axis=0), full_gradient
 
     slope = averaged_gradient(np.diag([1.3, 1.3, -0.7]), g, nearest)[1]
     _, of_xi1, of_xi2 = reduced_gradient(1.3, 0.7, t, nearest)

@@ -91,7 +91,7 @@ def train(s, y, states, eta, times, slope="log", far=FAR):
     """
     length, rho = s.shape[1] + 1, (M + 1) / 2
     V, u, w = np.zeros((states, states)), np.zeros(states), np.zeros(length)
-    kept = {0: (V, u, w)}
+    snapshots = {0: (V, u, w)}
     for t in range(1, max(times) + 1):
         live = np.flatnonzero(w[:-1] + np.ptp(u) > w[:-1].max() - far)
         shown = s if len(live) == length - 1 else s[:, live]
@@ -99,8 +99,8 @@ def train(s, y, states, eta, times, slope="log", far=FAR):
         V, u, w = V - eta * dV, u - eta * rho * du, w.copy()
         w[np.append(live, length - 1)] -= eta * rho**2 * dw
         if t in times:
-            kept[t] = V, u, w
-    return kept
+            snapshots[t] = V, u, w
+    return snapshots
 
 
 def direction_error(V, target):
@@ -168,16 +168,16 @@ def stuck(states, length, p, eta, slope, steps):
 
 def replicate(seeds, count=10000, few=1000, steps=500, window=WINDOW, length=N, stuck_steps=50):
     """The statistics of each claim, one value per seed."""
-    found = {"RW-12": [], "RW-15": [], "RW-16": [], "RW-17": [], "RW-6": []}
+    statistics = {"RW-12": [], "RW-15": [], "RW-16": [], "RW-17": [], "RW-6": []}
     for seed in seeds:
         rng = np.random.default_rng((1, seed))
         odds = [odds_exponent(rng, p, few, steps, length) for p in ODDS]
-        found["RW-12"].append(np.mean([a for a in odds if not np.isnan(a)] or [np.nan]))
+        statistics["RW-12"].append(np.mean([a for a in odds if not np.isnan(a)] or [np.nan]))
         half, skewed = (rates(rng, p, count, window, length) for p in (0.5, 0.7))
-        found["RW-15"].append(half[0])
-        found["RW-16"].append(skewed[1])
-        found["RW-17"].append(skewed[0])
-        found["RW-6"].append(half[2])
+        statistics["RW-15"].append(half[0])
+        statistics["RW-16"].append(skewed[1])
+        statistics["RW-17"].append(skewed[0])
+        statistics["RW-6"].append(half[2])
     cells = [
         (*circle, p, eta, slope, stuck_steps)
         for circle in STUCK
@@ -185,8 +185,8 @@ def replicate(seeds, count=10000, few=1000, steps=500, window=WINDOW, length=N, 
         for eta in (0.1, 1.0)
         for slope in SLOPES
     ]
-    found["RW-9"] = [max(stuck(*cell) for cell in cells)]
-    return {claim: np.array(values) for claim, values in found.items()}
+    statistics["RW-9"] = [max(stuck(*cell) for cell in cells)]
+    return {claim: np.array(values) for claim, values in statistics.items()}
 
 
 TINY = {"count": 50, "few": 50, "steps": 5, "window": (2, 3, 5), "length": 7, "stuck_steps": 2}
@@ -209,10 +209,10 @@ def examples(rng):
     yield "reduced layer", loss, x, np.concatenate([part.ravel() for part in parts])
 
     shape = (4 + 6, 4 + 6)
-    whole = lambda x: literal_gradient(x[:16].reshape(4, 4), x[16:].reshape(shape), s, y)
+    layer = lambda x: literal_gradient(x[:16].reshape(4, 4), x[16:].reshape(shape), s, y)
     x = np.concatenate([rng.random(16), 0.3 * rng.normal(size=100)])
-    _, dV, dW = whole(x)
-    yield "layer as written", lambda x: whole(x)[0], x, np.append(dV.ravel(), dW.ravel())
+    _, dV, dW = layer(x)
+    yield "layer as written", lambda x: layer(x)[0], x, np.append(dV.ravel(), dW.ravel())
 
 
 def identities(rng):
@@ -227,5 +227,5 @@ def identities(rng):
     yield "V of both forms", train(s, y, 4, 0.01, (3,))[3][0], V
 
     s, y = walks(rng, 300, K, N, 0.7)
-    few, all_of_them = (train(s, y, K, ETA, (40,), far=far)[40] for far in (FAR, np.inf))
-    yield "V without tokens of no weight", few[0], all_of_them[0]
+    sparse, dense = (train(s, y, K, ETA, (40,), far=far)[40] for far in (FAR, np.inf))
+    yield "V without tokens of no weight", sparse[0], dense[0]

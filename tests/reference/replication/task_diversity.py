@@ -80,8 +80,8 @@ def least_norm(h, x, y):
 
 def slope(G, h, x, y, penalty=0.0):
     """The gradient of mean (y - f)^2 + penalty |G|^2."""
-    rest = ((x @ G) * h).sum(axis=1) - y
-    return 2 / len(y) * (rest[:, None] * x).T @ h + 2 * penalty * G
+    residual = ((x @ G) * h).sum(axis=1) - y
+    return 2 / len(y) * (residual[:, None] * x).T @ h + 2 * penalty * G
 
 
 def loss(G, h, x, y, penalty=0.0):
@@ -110,39 +110,41 @@ def result_one(alpha, kappa, tau, rho=RHO):
         return tau * (1 + x) / (1 - tau) * inner - 2 * tau * (1 - mu) + rho + 1
     m = M_of(kappa, x)
     star, over = 1 / (1 - kappa * (m / (kappa + m)) ** 2), 1 / (tau - 1)
-    rest = (3 - 2 * tau) * over * m * x**2 + ((1 + rho) * m * over + 1) * x + rho * m * over + rho
-    return (star - over) * (1 + x) * (x * m) ** 2 + rest
+    remainder = (
+        (3 - 2 * tau) * over * m * x**2 + ((1 + rho) * m * over + 1) * x + rho * m * over + rho
+    )
+    return (star - over) * (1 + x) * (x * m) ** 2 + remainder
 
 
 def at_minimum(rng, d, l, k, n):
     """log10 of the ICL error of the minimum over Result 1, and of its IDG error over it."""
     w = sphere(rng, k, d)
     G = least_norm(*draw(rng, w[rng.integers(k, size=n)], l))
-    found, law = error(G, of_fresh(d, l)), result_one(l / d, k / d, n / d**2)
-    return np.log10(found / law), np.log10(error(G, of_tasks(w, l)) / found)
+    icl_error, law = error(G, of_fresh(d, l)), result_one(l / d, k / d, n / d**2)
+    return np.log10(icl_error / law), np.log10(error(G, of_tasks(w, l)) / icl_error)
 
 
 def at_peak(rng, d, l, k, eta, steps):
     """log10 of the ICL error of the minimum at n = d^2, and after some steps of descent."""
     w = sphere(rng, k, d)
     prompts = draw(rng, w[rng.integers(k, size=d * d)], l)
-    found = least_norm(*prompts), descended(*prompts, eta, steps)
-    return tuple(np.log10(error(G, of_fresh(d, l))) for G in found)
+    solutions = least_norm(*prompts), descended(*prompts, eta, steps)
+    return tuple(np.log10(error(G, of_fresh(d, l))) for G in solutions)
 
 
 def replicate(seeds, d=16, shares=(0.4, 1.5), eta=0.5, steps=200):
     """The statistics, one value per seed."""
     rngs = [np.random.default_rng((9, seed)) for seed in seeds]
-    few, many = (
+    small, large = (
         np.array([at_minimum(rng, d, d, d // 2, round(share * d * d)) for rng in rngs])
         for share in shares
     )
     peak = np.array([at_peak(rng, d, d, d // 2, eta, steps) for rng in rngs])
     return {
-        "few": few[:, 0],
-        "many": many[:, 0],
-        "few in law": few[:, 1],
-        "many in law": many[:, 1],
+        "few": small[:, 0],
+        "many": large[:, 0],
+        "few in law": small[:, 1],
+        "many in law": large[:, 1],
         "peak": peak[:, 0],
         "stopped": peak[:, 1],
     }
@@ -192,27 +194,31 @@ def identities(rng):
     M, cross = moments(np.outer(w, w), w, l, rho)
     yield "M", np.einsum("p,pi,pj->ij", weight, h, h), M
     yield "E w h^T", np.outer(w, weight @ h), cross
-    rest = w - h @ G.T
-    yield "e", rho + weight @ (rest**2).sum(axis=1) / d, error(G, (M, cross), rho)
+    residual = w - h @ G.T
+    yield "e", rho + weight @ (residual**2).sum(axis=1) / d, error(G, (M, cross), rho)
 
     w = np.array([[1.0, 1.0], [-1.0, 1.0]])
-    both = [moments(np.outer(v, v), v, l, rho) for v in w]
+    task_moments = [moments(np.outer(v, v), v, l, rho) for v in w]
     for name, one, two in zip(
         ("M of tasks", "E w h^T of tasks"),
         of_tasks(w, l, rho),
-        zip(*both, strict=True),
+        zip(*task_moments, strict=True),
         strict=True,
     ):
         yield name, one, np.mean(two, axis=0)
 
-    few = draw(rng, sphere(rng, 5, 2), 3)
-    best = least_norm(*few)
-    yield "the slope at the minimum", slope(best, *few), np.zeros_like(best)
-    Z = rows(*few[:2])
-    yield "its norm", best.ravel(), Z.T @ np.linalg.solve(Z @ Z.T, few[2])
+    prompts = draw(rng, sphere(rng, 5, 2), 3)
+    best = least_norm(*prompts)
+    yield "the slope at the minimum", slope(best, *prompts), np.zeros_like(best)
+    Z = rows(*prompts[:2])
+    yield "its norm", best.ravel(), Z.T @ np.linalg.solve(Z @ Z.T, prompts[2])
     values, vectors = np.linalg.eigh(Z.T @ Z / len(Z))
     shrink = np.where(values > 1e-9, 1 - (1 - 0.1 * values) ** 7, 0)
-    yield "descent", descended(*few, 0.05, 7).ravel(), (vectors * shrink) @ vectors.T @ best.ravel()
+    yield (
+        "descent",
+        descended(*prompts, 0.05, 7).ravel(),
+        (vectors * shrink) @ vectors.T @ best.ravel(),
+    )
 
     for tau in (0.4, 3.0):
         for kappa in (0.5, 4.0):

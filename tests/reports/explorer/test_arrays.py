@@ -23,44 +23,44 @@ def values():
     return xr.DataArray(array, dims=DIMS)
 
 
-def every(values, **places):
+def select(values, **places):
     return Kept({d: np.array(places.get(d, np.arange(n))) for d, n in values.sizes.items()}, [])
 
 
 @pytest.mark.filterwarnings("ignore:All-NaN slice")
 def test_statistics_are_those_of_the_finite_entries(values):
-    found = statistics(values.values, 1)
+    summary = statistics(values.values, 1)
     finite = values.where(np.isfinite(values)).astype(float)
-    np.testing.assert_array_equal(found["n"], finite.notnull().sum("seed"))
-    assert {0, 6, 7} == {*found["n"].ravel().tolist()}
-    np.testing.assert_allclose(found["mean"], finite.mean("seed"))
+    np.testing.assert_array_equal(summary["n"], finite.notnull().sum("seed"))
+    assert {0, 6, 7} == {*summary["n"].ravel().tolist()}
+    np.testing.assert_allclose(summary["mean"], finite.mean("seed"))
     with np.errstate(all="ignore"):
         for name, share in (("low", 0.05), ("high", 0.95)):
             wanted = finite.quantile(share, "seed", skipna=True)
-            np.testing.assert_allclose(found[name], wanted, rtol=1e-12)
+            np.testing.assert_allclose(summary[name], wanted, rtol=1e-12)
 
 
 def test_kept_places_and_seeds_are_stored(values):
-    found = stored(values, every(values, seed=[0, 1], step=[0, 3], eta=[0, 4]))
-    assert found.kind == "f4"
-    assert {name: array.shape for name, array in found.arrays.items()} == {
+    variable = stored(values, select(values, seed=[0, 1], step=[0, 3], eta=[0, 4]))
+    assert variable.kind == "f4"
+    assert {name: array.shape for name, array in variable.arrays.items()} == {
         "values": (2, 2, 2, 3),
         **dict.fromkeys(("mean", "low", "high", "n"), (2, 2, 3)),
     }
-    np.testing.assert_array_equal(found.arrays["values"], values[[0, 4], :2, [0, 3]])
+    np.testing.assert_array_equal(variable.arrays["values"], values[[0, 4], :2, [0, 3]])
     np.testing.assert_allclose(
-        found.arrays["mean"], values[[0, 4]].mean("seed")[:, [0, 3]], rtol=1e-6
+        variable.arrays["mean"], values[[0, 4]].mean("seed")[:, [0, 3]], rtol=1e-6
     )
 
 
 @pytest.mark.parametrize("order", [DIMS, ("seed", "step", "row", "eta"), ("row", "seed", "eta")])
 def test_pieces_give_the_same(order, values, monkeypatch):
     values = (values if "step" in order else values.isel(step=0)).transpose(*order)
-    whole = stored(values, every(values))
+    variable = stored(values, select(values))
     monkeypatch.setattr(arrays, "_BLOCK", 50)
-    pieces = stored(values, every(values))
-    assert whole.arrays.keys() == pieces.arrays.keys()
-    for name, array in whole.arrays.items():
+    pieces = stored(values, select(values))
+    assert variable.arrays.keys() == pieces.arrays.keys()
+    for name, array in variable.arrays.items():
         np.testing.assert_array_equal(pieces.arrays[name], array)
     if "step" in order:
         assert recorded(values).tolist() == [0, 1, 2, 3]
@@ -90,9 +90,9 @@ def test_steps_without_a_record_are_left_out(values, monkeypatch):
 )
 def test_float32_is_used_where_it_keeps_seven_digits(numbers, kind):
     values = xr.DataArray(np.array(numbers), dims="x")
-    found = stored(values, every(values))
-    assert found.kind == kind and found.arrays["values"].dtype == kind
-    np.testing.assert_allclose(found.arrays["values"], numbers, rtol=1e-7)
+    variable = stored(values, select(values))
+    assert variable.kind == kind and variable.arrays["values"].dtype == kind
+    np.testing.assert_allclose(variable.arrays["values"], numbers, rtol=1e-7)
 
 
 @pytest.mark.parametrize("kind", ["f4", "f8"])

@@ -5,12 +5,12 @@ import json
 import numpy as np
 import pytest
 import xarray as xr
-from helpers.explored import HOSTILE, made
+from helpers.explored import HOSTILE, explorer_dataset
 
 from jaxtheory import InputError
 from jaxtheory.reports.explorer.content import Sweep, axes, content, whole_sweep
 
-DATA = made(seeds=3, steps=5, side=3)
+DATA = explorer_dataset(seeds=3, steps=5, side=3)
 
 
 def about(data, **more):
@@ -35,9 +35,9 @@ def test_variables_are_in_order_with_their_groups():
 def test_a_curve_belongs_to_the_metric_with_the_longest_name():
     curve = DATA.predicted_loss_flow
     data = DATA.assign(loss_flow=DATA.loss, predicted_other=curve, predicted_loss_flow_law=curve)
-    of = {v["name"]: v.get("of") for v in about(data)["variables"]}
-    assert of["predicted_loss_flow"] == of["predicted_loss_flow_law"] == "loss_flow"
-    assert of["predicted_other"] is None
+    metrics = {v["name"]: v.get("of") for v in about(data)["variables"]}
+    assert metrics["predicted_loss_flow"] == metrics["predicted_loss_flow_law"] == "loss_flow"
+    assert metrics["predicted_other"] is None
 
 
 def test_dimensions_have_labels_roles_and_zipped_fields():
@@ -67,9 +67,9 @@ def test_runs_that_stayed_finite_are_not_listed():
 
 def test_runs_that_a_stop_rule_ended_are_counted():
     stopped = DATA.diverged_at.where(DATA.l1 > 0, -1).astype(np.int32)
-    found = about(DATA.assign(stopped_at=stopped))
-    assert found["stopped"] == 2
-    listed = {v["name"]: v["group"] for v in found["variables"]}
+    facts = about(DATA.assign(stopped_at=stopped))
+    assert facts["stopped"] == 2
+    listed = {v["name"]: v["group"] for v in facts["variables"]}
     assert listed["stopped_at"] == "runs" and "stopped_at" not in [
         v["name"] for v in about(DATA.assign(stopped_at=stopped * 0 - 1))["variables"]
     ]
@@ -77,14 +77,14 @@ def test_runs_that_a_stop_rule_ended_are_counted():
 
 def test_a_thinned_variable_refers_to_the_labels_that_are_kept():
     big = DATA.loss.isel(step=0, drop=True).expand_dims(cut=4000).transpose(..., "cut")
-    found = content(whole_sweep("x", DATA.assign(big=big)), 20_000).about
-    (variable,) = [v for v in found["variables"] if v["name"] == "big"]
-    (cut,) = [dim for dim in found["dims"] if dim["name"] == "cut"]
+    facts = content(whole_sweep("x", DATA.assign(big=big)), 20_000).about
+    (variable,) = [v for v in facts["variables"] if v["name"] == "big"]
+    (cut,) = [dim for dim in facts["dims"] if dim["name"] == "cut"]
     assert 1 < len(cut["labels"]) < 4000 and cut["of"] == 4000
     assert variable["notes"][-1] == f"cut thinned to {len(cut['labels'])} of 4000"
     assert [len(places or cut["labels"]) for places in variable["at"]][-1] == len(cut["labels"])
-    whole = [v for v in found["variables"] if v["name"] == "loss"]
-    assert whole[0]["notes"] == []
+    matches = [v for v in facts["variables"] if v["name"] == "loss"]
+    assert matches[0]["notes"] == []
 
 
 def test_a_metric_that_is_recorded_less_often_has_only_its_steps():
@@ -97,9 +97,9 @@ def test_other_datasets_are_shown_too():
     numbers = {"a": (("x", "i"), np.ones((2, 3))), "b": (("x",), np.arange(2))}
     bare = xr.Dataset(numbers | {"c": "text"})
     assert axes(bare[["a", "b"]]) == ["x"]
-    found = about(bare)
-    assert found["left_out"] == ["c"] and (found["runs"], found["seeds"]) == (1, 1)
-    assert [v["name"] for v in found["variables"]] == ["a", "b"]
+    facts = about(bare)
+    assert facts["left_out"] == ["c"] and (facts["runs"], facts["seeds"]) == (1, 1)
+    assert [v["name"] for v in facts["variables"]] == ["a", "b"]
 
 
 def test_a_dataset_without_numbers_is_refused():

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 import xarray as xr
-from helpers.explored import made
+from helpers.explored import explorer_dataset
 
 import jaxtheory
 from jaxtheory import InputError
@@ -12,7 +12,7 @@ from jaxtheory import InputError
 
 def test_a_dataset_is_written_to_a_file(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    data = made(seeds=2, steps=3, side=2)
+    data = explorer_dataset(seeds=2, steps=3, side=2)
     assert jaxtheory.explore(data) == Path("explore.html")
     page = jaxtheory.explore(data, tmp_path / "walk.htm")
     assert page == tmp_path / "walk.htm" and page.read_text().startswith("<!doctype html>")
@@ -33,7 +33,7 @@ def test_a_store_has_its_page_inside(tmp_path):
 def test_other_files_are_refused(to, tmp_path):
     (tmp_path / "taken.html").mkdir()
     with pytest.raises(InputError):
-        jaxtheory.explore(made(seeds=2, steps=3, side=2), tmp_path / to)
+        jaxtheory.explore(explorer_dataset(seeds=2, steps=3, side=2), tmp_path / to)
 
 
 def test_what_cannot_be_shown_is_refused(tmp_path):

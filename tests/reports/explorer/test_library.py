@@ -12,11 +12,11 @@ from jaxtheory.reports.explorer.library import allowed, library, require_library
 
 
 def test_it_is_plotly_with_its_hash():
-    found = library()
-    source = gzip.decompress(base64.b64decode(found.text))
+    script = library()
+    source = gzip.decompress(base64.b64decode(script.text))
     assert b"plotly.js" in source[:200] and len(source) > 1_000_000
     digest = base64.b64encode(hashlib.sha256(source).digest()).decode()
-    assert found.allowed == allowed(source) == f"'sha256-{digest}'"
+    assert script.allowed == allowed(source) == f"'sha256-{digest}'"
 
 
 def test_without_the_package_there_is_one_sentence(monkeypatch):

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from helpers.browser import CONTRAST, OVERFLOW, chromium, emulate, errors, schemes, until
-from helpers.explored import HOSTILE, L1, NOISE, PRUNERS, RATES, hostile, made
+from helpers.explored import HOSTILE, L1, NOISE, PRUNERS, RATES, explorer_dataset, hostile
 from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
@@ -19,7 +19,7 @@ from jaxtheory.reports.explorer import page as pages
 from jaxtheory.reports.explorer.content import whole_sweep
 from jaxtheory.reports.explorer.page import as_script, page
 
-DATA = made()
+DATA = explorer_dataset()
 FOCUS = """const e = document.activeElement, style = getComputedStyle(e);
 return [e.id || e.tagName, style.outlineStyle, parseFloat(style.outlineWidth)];"""
 
@@ -83,8 +83,8 @@ class Shown:
     def slider(self, label):
         """The slider of a dimension."""
         labels = self.browser.find_elements("css selector", "#adjust label[for^=at-]")
-        (found,) = [one for one in labels if one.text.startswith(label)]
-        return self.find(found.get_attribute("for"))
+        (match,) = [one for one in labels if one.text.startswith(label)]
+        return self.find(match.get_attribute("for"))
 
     def table(self):
         """Rows of the CSV file that the button saves."""
@@ -118,8 +118,8 @@ def shown(browser, place):
 
 
 def close(rows, column, wanted):
-    found = [float(row[column] or "nan") for row in rows]
-    np.testing.assert_allclose(found, np.asarray(wanted).ravel(), rtol=2e-7)
+    numbers = [float(row[column] or "nan") for row in rows]
+    np.testing.assert_allclose(numbers, np.asarray(wanted).ravel(), rtol=2e-7)
 
 
 def test_the_loss_is_first_with_bands_and_the_theory(shown):
@@ -257,12 +257,12 @@ def test_a_link_restores_the_view(shown):
     shown.after(lambda: shown.slider("learning_rate").send_keys(Keys.END))
     shown.click("logy")
     shown.click("shade")
-    here, rows = shown.browser.current_url, shown.table()
+    url, rows = shown.browser.current_url, shown.table()
     fragment = shown.find("link").get_attribute("href").partition("#")[2]
-    assert here.endswith(f"#{fragment}")
+    assert url.endswith(f"#{fragment}")
     notes, log = shown.notes(), shown.find("logy").is_selected()
     shown.open(f"#{fragment}")
-    assert (shown.table(), shown.notes(), shown.browser.current_url) == (rows, notes, here)
+    assert (shown.table(), shown.notes(), shown.browser.current_url) == (rows, notes, url)
     assert shown.find("logy").is_selected() == log
     assert shown.script("return document.documentElement.dataset.theme") == "dark"
     shown.after(lambda: shown.script("location.hash = 'variable=error&seeds=each'"))
@@ -347,13 +347,13 @@ def test_every_control_has_a_name_and_is_reached_by_tab_with_a_visible_focus(sho
     assert [c.get_attribute("id") for c in controls if not c.accessible_name] == []
     wanted = {c.get_attribute("id") for c in controls if c.get_attribute("type") != "radio"}
     wanted |= {"picture", "link", "skip", "views-curves", "seeds-one"} - {"seeds-one"}
-    seen = {}
+    outlines = {}
     for _ in range(40):
         ActionChains(shown.browser).send_keys(Keys.TAB).perform()
         name, style, width = shown.script(FOCUS)
-        seen[name] = style != "none" and width >= 2
-    assert wanted <= seen.keys()
-    assert [name for name in wanted if not seen[name]] == []
+        outlines[name] = style != "none" and width >= 2
+    assert wanted <= outlines.keys()
+    assert [name for name in wanted if not outlines[name]] == []
 
 
 def test_no_error_and_no_request(shown):

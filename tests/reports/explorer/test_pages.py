@@ -42,17 +42,17 @@ def unfinished(store):
 
 
 def test_a_folder_has_a_page_for_each_store_and_one_that_lists_them(folder):
-    told = []
+    messages = []
     pages = Pages(folder)
-    assert pages.update(tell=told.append) and not pages.single
+    assert pages.update(tell=messages.append) and not pages.single
     text = pages.file.read_text()
     assert pages.file == folder / "explore.html" and "http-equiv" in text
     assert 'href="one/explore.html"' in text and 'href="two%20%232%20%3Cb%3E/explore.html"' in text
     assert "two #2 &lt;b&gt;" in text and "<b>" not in text
-    assert len(told) == 1 and "manifest.json cannot be read" in told[0]
+    assert len(messages) == 1 and "manifest.json cannot be read" in messages[0]
     assert "manifest.json cannot be read" in text and "torn/explore.html" not in text
     assert (folder / "two #2 <b>" / "explore.html").is_file()
-    assert not pages.update(tell=told.append) and len(told) == 1  # nothing has changed
+    assert not pages.update(tell=messages.append) and len(messages) == 1  # nothing has changed
 
 
 def test_a_new_store_is_found(folder, swept):
@@ -91,8 +91,8 @@ def test_a_store_without_a_finished_run_is_refused_without_watch(folder):
 def test_a_page_is_written_again_until_the_sweep_is_finished(folder):
     store = folder / "one"
     put_back = unfinished(store)
-    pages, begun, told = Pages(store), threading.Event(), []
-    follower = threading.Thread(target=watch, args=(pages, 0.1, told.append, begun.set))
+    pages, begun, messages = Pages(store), threading.Event(), []
+    follower = threading.Thread(target=watch, args=(pages, 0.1, messages.append, begun.set))
     follower.start()
     try:
         assert begun.wait(60)
@@ -105,7 +105,7 @@ def test_a_page_is_written_again_until_the_sweep_is_finished(folder):
         sweep(THEORY, Config(), store=store, **OPTIONS)
     finally:
         follower.join(60)
-    assert not follower.is_alive() and pages.finished and not told
+    assert not follower.is_alive() and pages.finished and not messages
     assert dict(facts()) == {"finished": "4", "refresh": "0.0"}
 
 

@@ -26,23 +26,23 @@ def store(swept, tmp_path):
 
 def test_a_finished_store_is_read_once(store):
     source = Source(store)
-    found = source.read()
-    assert (found.name, found.finished, found.runs) == ("store", 4, 4) and source.finished
+    snapshot = source.read()
+    assert (snapshot.name, snapshot.finished, snapshot.runs) == ("store", 4, 4) and source.finished
     assert source.read() is None
 
 
 def test_an_unfinished_store_is_read_as_parts_arrive(store):
     lose_dataset(store)
-    first, *others = sorted((store / "parts").glob("*.part"))
-    for file in others:
+    first, *tail = sorted((store / "parts").glob("*.part"))
+    for file in tail:
         file.rename(file.with_suffix(".kept"))
     source = Source(store)
-    found = source.read()
-    assert 0 < found.finished < found.runs == 4 and not source.finished
+    snapshot = source.read()
+    assert 0 < snapshot.finished < snapshot.runs == 4 and not source.finished
     assert source.read() is None
     source.reset()
-    assert source.read().finished == found.finished
-    for file in others:
+    assert source.read().finished == snapshot.finished
+    for file in tail:
         file.with_suffix(".kept").rename(file)
     assert source.read().finished == 4 and first.exists()
     sweep(THEORY, Config(), vary={"d": [2, 3]}, seeds=2, steps=3, store=store, buckets="exact")

@@ -39,11 +39,11 @@ class Case(NamedTuple):
         if get(self.figure).experiment:
             return self.make(jaxtheory.claims.arguments(get(self.figure), quick)[1])
         blank = table(self.figure, quick)
-        made = self.make(blank)
+        metrics = self.make(blank)
         return (
-            made
-            if isinstance(made, xr.Dataset)
-            else blank.assign({name: blank.one * values for name, values in made.items()})
+            metrics
+            if isinstance(metrics, xr.Dataset)
+            else blank.assign({name: blank.one * values for name, values in metrics.items()})
         )
 
 
@@ -60,13 +60,13 @@ def plan(name: str, quick: bool = False) -> Any:
     return planning.plan_request(read(figure.theory, config, **options))
 
 
-def found(blank: xr.Dataset, boundary: Any, **laws: Any) -> xr.Dataset:
+def boundary_data(blank: xr.Dataset, boundary: Any, **laws: Any) -> xr.Dataset:
     """The result of a search for boundaries: the property holds below the boundary."""
-    along = blank.attrs["along"]
-    whole = {name: blank.one * value for name, value in {"boundary": boundary, **laws}.items()}
-    holds = (blank[along] < whole["boundary"].fillna(float("inf"))).transpose(..., along)
-    many = {"crossings": blank.one.astype(int), "first": holds.isel({along: 0}, drop=True)}
-    return blank.drop_vars("one").assign(whole | many | {"holds": holds})
+    field = blank.attrs["along"]
+    variables = {name: blank.one * value for name, value in {"boundary": boundary, **laws}.items()}
+    holds = (blank[field] < variables["boundary"].fillna(float("inf"))).transpose(..., field)
+    details = {"crossings": blank.one.astype(int), "first": holds.isel({field: 0}, drop=True)}
+    return blank.drop_vars("one").assign(variables | details | {"holds": holds})
 
 
 def table(name: str, quick: bool = False) -> xr.Dataset:
@@ -89,7 +89,7 @@ def table(name: str, quick: bool = False) -> xr.Dataset:
         "step": steps,
     }
     one = xr.DataArray(1.0, coords, [*(a.name for a in axes), "seed", "step"])
-    along = {
+    companions = {
         word: (a.name, list(v)) for a in axes for word, v in a.values.items() if word != a.name
     }
     settings = [
@@ -104,7 +104,7 @@ def table(name: str, quick: bool = False) -> xr.Dataset:
             for dim, v in figure.theory.coords(config.replace(**values)).items()
             if len(v) > len(inner.get(dim, ()))
         }
-    return one.to_dataset(name="one").assign_coords(along | inner)
+    return one.to_dataset(name="one").assign_coords(companions | inner)
 
 
 def measured(name: str) -> xr.Dataset:
@@ -116,7 +116,7 @@ def measured(name: str) -> xr.Dataset:
     request = read(figure.theory, config, **options)
     algorithm = plan(name, quick=True).buckets[0].algorithm
     described = describe(request, {"problem": ""})
-    found = {"diverged_at": xr.full_like(blank.one.isel(step=0, drop=True), -1, dtype=int)}
+    variables = {"diverged_at": xr.full_like(blank.one.isel(step=0, drop=True), -1, dtype=int)}
     with jax.numpy_dtype_promotion("standard"):
         shapes = own_shapes(request, algorithm, 0)
     for word, shape in shapes.items():
@@ -126,5 +126,5 @@ def measured(name: str) -> xr.Dataset:
         inner = {dim: blank.sizes.get(dim, n) for dim, n in zip(own_dims, shape, strict=True)}
         falling = 0.9 / (1 + sum(np.indices(tuple(inner.values()))) / 4 if inner else 1)
         own = xr.DataArray(falling, dims=tuple(inner)) * blank.one / (1 + blank.seed / 99)
-        found[title] = own / (1 + blank.step / 50) if stepped else own.isel(step=-1, drop=True)
-    return blank.assign(found)
+        variables[title] = own / (1 + blank.step / 50) if stepped else own.isel(step=-1, drop=True)
+    return blank.assign(variables)

@@ -5,7 +5,7 @@ import xarray as xr
 
 import jaxtheory
 
-from . import Case, found
+from . import Case, boundary_data
 
 PRUNER = jaxtheory.theories.get("attention_pruning").dims["relative_error"][0]
 PLAIN, HELDOUT = "relative_error", "relative_error_heldout"
@@ -17,11 +17,11 @@ def case(figure, values, holds, drawn=False, n=None):
     """A case whose analyses have no steps; n: the runs left of some claims."""
 
     def make(d):
-        made = {name: d.one * value for name, value in values(d).items()}
+        metrics = {name: d.one * value for name, value in values(d).items()}
         return d.assign(
             {
                 name: v.isel(step=-1, drop=True) if name in ANALYSES else v
-                for name, v in made.items()
+                for name, v in metrics.items()
             }
         )
 
@@ -30,8 +30,8 @@ def case(figure, values, holds, drawn=False, n=None):
 
 def errors(d, gradient, others=0.9, **baselines):
     """Errors of the gradient mask, of some baselines, and of the others."""
-    each = {"gradient": gradient} | baselines
-    return xr.concat([each.get(name, others) * d.one for name in d[PRUNER].values], d[PRUNER])
+    levels = {"gradient": gradient} | baselines
+    return xr.concat([levels.get(name, others) * d.one for name in d[PRUNER].values], d[PRUNER])
 
 
 def u_curve(d, depth, edge):
@@ -103,12 +103,6 @@ def bounds(d, loss, attention_loss, ratio, pull):
         "gradient_norm": pull,
         "mask_norm": 1.0,
     }
-
-
-def optimized(d, plain, adam):
-    """Errors and losses of the descents, and of Adam."""
-    found = xr.where(d.algorithm == "adam", adam, plain)
-    return {PLAIN: errors(d, found, 0.7), "loss": found}
 
 
 CASES = {
@@ -236,14 +230,13 @@ CASES = {
         "pruning_attention_mask", lambda d: kinds(d, 0.3, 1.2), "41", drawn=True
     ),
     "worse under other attention": case("pruning_attention_mask", lambda d: kinds(d, 0.8, 0.5), ""),
-    "every optimizer far better": case(
-        "pruning_optimizers", lambda d: optimized(d, 0.2, 0.201), "47", drawn=True
-    ),
-    "Adam hardly better": case("pruning_optimizers", lambda d: optimized(d, 0.2, 0.6), ""),
     "the loss falls up to the edge of stability": Case(
-        "pruning_step", lambda d: found(d, 0.99e-3, law=1e-3, allowed=1e-6), "56 57", drawn=True
+        "pruning_step",
+        lambda d: boundary_data(d, 0.99e-3, law=1e-3, allowed=1e-6),
+        "56 57",
+        drawn=True,
     ),
     "the loss falls as far as the theorem says": Case(
-        "pruning_step", lambda d: found(d, 1e-6, law=1e-3, allowed=1e-6), ""
+        "pruning_step", lambda d: boundary_data(d, 1e-6, law=1e-3, allowed=1e-6), ""
     ),
 }

@@ -3,7 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from . import Case, found
+from . import Case, boundary_data
 
 ANALYSES = ("support_recovery", "rounded_attention_distance", "rounded_value_distance")
 LAW = "predicted_right_sign_sign_law"
@@ -15,14 +15,14 @@ def case(name, values, holds, n=None):
     """Analyses have no steps; all tasks are easy and all signs right unless said otherwise."""
 
     def make(data):
-        made = {
+        metrics = {
             metric: data.one * value
             for metric, value in ({"right_sign": 1.0, LAW: 1.0} | values(data)).items()
         }
         return data.assign(
             {
                 metric: v.isel(step=-1, drop=True) if metric in ANALYSES else v
-                for metric, v in made.items()
+                for metric, v in metrics.items()
             }
         )
 
@@ -132,11 +132,11 @@ def finetune(d, shown=None):
     scratch, at six rho, and at theta = 1.
     """
     expected = cases(d, 80, 78, 75, 68, 55, 43, 28, 60)
-    taken = expected if shown is None else shown
+    steps = expected if shown is None else shown
     if shown is None:
-        taken = xr.where(expected.case == d.case[-1], 60 / 0.72, taken)
+        steps = xr.where(expected.case == d.case[-1], 60 / 0.72, steps)
     return {
-        "attention_alignment": 0.2 * np.exp(0.05 * (d.step - taken)),
+        "attention_alignment": 0.2 * np.exp(0.05 * (d.step - steps)),
         "time_by_law": expected,
     }
 
@@ -181,13 +181,13 @@ def classes(d, descent, sign, few, noisy, squared, even):
         "preconditioned": 0.5 * np.exp(-0.1 * rates[even] * t),
     }
 
-    def along(values):
-        made = [(values.get(run, 1.0) * (d.one + 0 * d.token)).sel(run=run) for run in d.run.values]
-        return xr.concat(made, d.run)
+    def stack(values):
+        runs = [(values.get(run, 1.0) * (d.one + 0 * d.token)).sel(run=run) for run in d.run.values]
+        return xr.concat(runs, d.run)
 
     return {
-        "class_loss": along(by_run),
-        "class_error": along(errors),
+        "class_loss": stack(by_run),
+        "class_error": stack(errors),
         **{f"predicted_class_loss_{name}": value for name, value in laws.items()},
     }
 
@@ -227,14 +227,6 @@ CASES = {
         lambda d: {"attention_distance": 0.1, "attention_cosine": 0.99, "right_sign": 0.0},
         "",
         dict.fromkeys(("17", "21"), 0),
-    ),
-    "cutting at zero distorts": case(
-        "bigram_lambda",
-        lambda d: {"attention_alignment": 0.4 - 0.05 * np.log10(d.l1 + 1e-9)},
-        "25",
-    ),
-    "a small lambda does not distort": case(
-        "bigram_lambda", lambda d: {"attention_alignment": 1.0}, ""
     ),
     "softmax learns": case(
         "bigram_softmax",
@@ -457,10 +449,6 @@ CASES = {
         "86",
         dict.fromkeys(("74", "76"), 0),
     ),
-    "optimizers as measured": case("bigram_optimizers", lambda d: {"support_recovery": 0.95}, "79"),
-    "optimizers that learn less": case(
-        "bigram_optimizers", lambda d: {"support_recovery": 0.7}, ""
-    ),
     "stage one, cheaper in steps for more positions": case(
         "bigram_sparsity", sparsity, "100 101 102"
     ),
@@ -494,7 +482,7 @@ CASES = {
     ),
     "SGD stays up to the edge with noise": Case(
         "bigram_step",
-        lambda d: found(
+        lambda d: boundary_data(
             d,
             0.2 * (d.batch_size / d.length) ** 0.5,
             law=0.25 * (d.batch_size / d.length) ** 0.5,
@@ -505,7 +493,7 @@ CASES = {
     ),
     "SGD stays up to the limit of the population": Case(
         "bigram_step",
-        lambda d: found(d, 0.99, law=0.25 * (d.batch_size / d.length) ** 0.5, limit=0.99),
+        lambda d: boundary_data(d, 0.99, law=0.25 * (d.batch_size / d.length) ** 0.5, limit=0.99),
         "",
     ),
 }

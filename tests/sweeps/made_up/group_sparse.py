@@ -3,7 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from . import Case, found
+from . import Case, boundary_data
 
 D, N = "num_groups", "num_samples"
 
@@ -118,20 +118,11 @@ def downstream(frozen, scratch):
     return lambda d: {"accuracy": where(d, "run", frozen=frozen, scratch=scratch)}
 
 
-def optimized(attention, adam_attention):
-    """Descents that are alike, and Adam."""
-    return lambda d: {
-        "relevant_attention": xr.where(d.algorithm == "adam", adam_attention, attention),
-        "value_cosine": 0.999,
-        "test_loss": 0.1,
-    }
-
-
 def margin(d, many=0.98, positions=0.99, fall=0.08, large=-0.1):
     """Cosines by way of training: up at step 10, and down again where samples are few."""
     best = xr.where(d.step > 0, many, 0.0)
-    few = best - fall * (d.step > 10)
-    ways = {"n = 100, η = 0.1": few, "n = 500, η = 0.1": best, "n = 500, η = 2": large}
+    small_sample = best - fall * (d.step > 10)
+    ways = {"n = 100, η = 0.1": small_sample, "n = 500, η = 0.1": best, "n = 500, η = 2": large}
     cosine = sum(xr.where(d.training == name, values, 0) for name, values in ways.items())
     return {"direction": cosine, "of_positions": positions}
 
@@ -197,20 +188,15 @@ CASES = {
     ),
     "features": Case("groups_features", downstream(0.9, 0.7), "36"),
     "features that do not transfer": Case("groups_features", downstream(0.7, 0.7), ""),
-    "optimizers as measured": Case("groups_optimizers", optimized(0.85, 0.7), "46 48", drawn=True),
-    "Adam selects, the others do not": Case("groups_optimizers", optimized(0.7, 0.9), ""),
     "groups go to the max margin, and leave it": Case("groups_margin", margin, "55 56 57 58"),
     "groups that do not": Case("groups_margin", lambda d: margin(d, 0.9, 0.9, 0.0, 0.9), ""),
     "the loss falls up to the edge": Case(
-        "groups_step", lambda d: found(d, 17 / (d[D] * (d[D] + 1)), law=edge(d)), "53", drawn=True
+        "groups_step",
+        lambda d: boundary_data(d, 17 / (d[D] * (d[D] + 1)), law=edge(d)),
+        "53",
+        drawn=True,
     ),
     "the loss falls up to an eta of order 1": Case(
-        "groups_step", lambda d: found(d, 0.5, law=edge(d)), ""
-    ),
-    "selection up to twice the edge": Case(
-        "groups_selection", lambda d: found(d, 2.2 * edge(d), law=edge(d)), "54", drawn=True
-    ),
-    "selection up to an eta of order 1": Case(
-        "groups_selection", lambda d: found(d, 1.0, law=edge(d)), ""
+        "groups_step", lambda d: boundary_data(d, 0.5, law=edge(d)), ""
     ),
 }

@@ -16,8 +16,8 @@ def stairs(t, times, width):
 
 
 def components(t, times, width):
-    each = [1 / (1 + np.exp(-(t - at) / (width * at))) for at in times]
-    return xr.concat(each, "component")
+    curves = [1 / (1 + np.exp(-(t - at) / (width * at))) for at in times]
+    return xr.concat(curves, "component")
 
 
 def staircase(d, width=0.02, times=(100, 400, 2000, 10000), merged=(50,)):

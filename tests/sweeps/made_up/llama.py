@@ -14,7 +14,7 @@ def grid(**axes):
     return xr.Dataset({"one": (tuple(sizes), np.ones(tuple(sizes.values())))}, axes)
 
 
-def of(values, names, by):
+def lookup(values, names, by):
     """A value per name of a dimension."""
     return xr.DataArray([values[str(name)] for name in names.values], {by: names.values})
 
@@ -31,9 +31,9 @@ def table(costs, errors, mlp):
             attention=methods,
         )
         scale = xr.where(d.ratio == 0.8, 1.0, 0.1)
-        cost = of(dict(zip(methods, costs, strict=True)), d.attention, "attention") * scale
-        d["perplexity"] = d.one * (5 + of(mlp, d.mlp, "mlp") + cost)
-        error = of(dict(zip(methods, errors, strict=True)), d.attention, "attention")
+        cost = lookup(dict(zip(methods, costs, strict=True)), d.attention, "attention") * scale
+        d["perplexity"] = d.one * (5 + lookup(mlp, d.mlp, "mlp") + cost)
+        error = lookup(dict(zip(methods, errors, strict=True)), d.attention, "attention")
         layer = xr.DataArray(np.linspace(0, 1, LAYERS), {"layer": range(LAYERS)})
         d["attention_error"] = d.one * error * (1 + layer * (d.attention == "gradient"))
         return d
@@ -74,7 +74,7 @@ def variants(best):
             temperature=[False, True],
             variant=methods,
         )
-        cost = of(dict.fromkeys(methods, 1.0) | {"dense": 0.0}, d.variant, "variant")
+        cost = lookup(dict.fromkeys(methods, 1.0) | {"dense": 0.0}, d.variant, "variant")
         d["perplexity"] = d.one * (5 + xr.where(d.variant.isin(asked["names"]), best, cost))
         return d
 

@@ -66,14 +66,14 @@ def case(name, values, holds, drawn=False):
         data = blank.drop_vars(list(blank.data_vars))
         for word, value in values(blank).items():
             outer = (*(a.name for a in plan(name).axes), "seed", *dims[word])
-            whole = xr.DataArray(np.zeros([blank.sizes[dim] for dim in outer]), dims=outer) + value
-            assert whole.dims == outer, word
+            array = xr.DataArray(np.zeros([blank.sizes[dim] for dim in outer]), dims=outer) + value
+            assert array.dims == outer, word
             if "step" in outer and not word.startswith("predicted_"):
                 recorded = blank.step if which is None else sorted(which[word])
-                whole = whole.where(
+                array = array.where(
                     blank.step.isin(recorded) & (blank.step <= blank.coords.get("steps", np.inf))
                 )
-            data[word] = whole
+            data[word] = array
         return data
 
     return Case(name, make, holds, drawn=drawn)
@@ -117,8 +117,8 @@ def keys(d, gap, growth=1.0, tail=1.0, **other):
     values that grow; the others flat, those beyond the tenth with a tail of their own.
     """
     second, grown = xr.where(gap, 0.4, 0.01 * by(d, "setting", other, 1.5)), 200 + growth * d.step
-    rest = 0.01 * xr.where(d["index"] > 10, tail**d.step, 1.0)
-    s = spectrum(d, grown, second * grown / 200, rest)
+    bulk = 0.01 * xr.where(d["index"] > 10, tail**d.step, 1.0)
+    s = spectrum(d, grown, second * grown / 200, bulk)
     return {"singular_values": xr.where(d.matrix == "WK", s, 1.0)}
 
 
@@ -174,8 +174,8 @@ def powers(d, values, rest, relevant, others):
     M, i, j = d.num_patterns.astype(float), d.at_left, d.at_pattern
     diagonal = xr.where(i < R, M**values, M**rest)
     columns = M ** xr.where(d.projection == "WV", relevant, -1 - relevant)
-    beside = xr.where(j < R, M**relevant, xr.where(i < R, columns, M**others))
-    return {"projections": xr.where(i == j, diagonal, beside)}
+    off_diagonal = xr.where(j < R, M**relevant, xr.where(i < R, columns, M**others))
+    return {"projections": xr.where(i == j, diagonal, off_diagonal)}
 
 
 def widths(d, fixed, falling, large, share):
@@ -184,9 +184,9 @@ def widths(d, fixed, falling, large, share):
     """
     m, start = d.num_neurons.astype(float), d.cell.str.startswith("ξ = 0.01")
     small = 0.01 * m ** xr.where(start, fixed, falling)
-    few = 1 - 0.5 * (m / 50) ** share
+    small_share = 1 - 0.5 * (m / 50) ** share
     i = d.at_neuron
-    is_small = np.floor((i + 1) * few + 1e-9) > np.floor(i * few + 1e-9)
+    is_small = np.floor((i + 1) * small_share + 1e-9) > np.floor(i * small_share + 1e-9)
     norms = xr.where(is_small, small, 10 * m**large).where(i < m)
     own = d.at_pattern == d.at_neuron % 2
     return {
@@ -200,8 +200,8 @@ def widths(d, fixed, falling, large, share):
 
 
 def predicted_ranks(d):
-    several = xr.where(d.occurrence == "independent", d.num_relevant_patterns, d.num_classes)
-    return xr.where(d.matrix.isin(["WQ", "WK"]), several, d.num_classes)
+    query_rank = xr.where(d.occurrence == "independent", d.num_relevant_patterns, d.num_classes)
+    return xr.where(d.matrix.isin(["WQ", "WK"]), query_rank, d.num_classes)
 
 
 def ranks(d, found, needed):
@@ -285,28 +285,12 @@ def lora(d, first):
     return {"loss": xr.where(d.step == d.step[-1], xr.where(d.lora_rank == 1, first, 0.005), 0.5)}
 
 
-def drifts(d, **exponents):
-    return {"balance_drift": at_end(d, 0.1 * d.learning_rate ** by(d, "law", exponents), 0.5)}
-
-
 def heads(d, third):
     """s_3 in one matrix; NaN where a shape has no such matrix."""
     place = xr.DataArray(np.arange(d.sizes["matrix"]), dims="matrix")
     s = spectrum(d, 1.0, 0.5, xr.where(place == 1, third, 0.0))
     s = s.where(place <= 3 * d.num_heads * d.num_layers)
     return {"singular_values": xr.where(d.step > 0, s, 1.0)}
-
-
-def optimized(d, third, adam_third):
-    """s_3 / s_1 of the descents and of Adam."""
-    third = xr.where(d.algorithm == "adam", adam_third, third)
-    return {
-        "singular_values": spectrum(d, 1.0, 0.5, third),
-        "small_ratio": 4.0,
-        "small_fraction": 0.35,
-        "predicted_small_fraction_own_mean": 0.4,
-        "loss": 0.01,
-    }
 
 
 CASES = {
@@ -408,12 +392,6 @@ CASES = {
     "norms that fall as 1 / m": case(
         "neurons_width", lambda d: widths(d, 0.0, -1.0, 0.0, 0.0), "90 116 122 123"
     ),
-    "rows that sum to zero": case(
-        "rank_noiseless",
-        lambda d: {"projections": (-1.0) ** d.at_pattern.astype(float)},
-        "45",
-    ),
-    "rows that do not": case("rank_noiseless", lambda d: {"projections": 1.0}, ""),
     "ranks of the law": case(
         "rank_law", lambda d: ranks(d, predicted_ranks(d), d.num_classes), "48 50 52"
     ),
@@ -452,14 +430,6 @@ CASES = {
     "times that ignore alpha*": case("times_share", lambda d: falling(d, 20.0, alpha(d)), ""),
     "LoRA of rank 1 learns": case("lora_ranks", lambda d: lora(d, 0.005), "77"),
     "LoRA of rank 1 fails": case("lora_ranks", lambda d: lora(d, 0.5), ""),
-    "drifts as eta": case("balance_drift", lambda d: drifts(d, VO=1.0, QK=1.0), "79", True),
-    "drifts as eta in the values alone": case(
-        "balance_drift", lambda d: drifts(d, VO=1.0, QK=2.0), ""
-    ),
     "every head of rank 2": case("rank_heads_layers", lambda d: heads(d, 0.01), "81"),
     "heads of full rank": case("rank_heads_layers", lambda d: heads(d, 0.5), ""),
-    "optimizers as measured": case(
-        "rank_optimizers", lambda d: optimized(d, 0.01, 0.1), "98 100", True
-    ),
-    "updates of full rank": case("rank_optimizers", lambda d: optimized(d, 0.1, 0.4), ""),
 }

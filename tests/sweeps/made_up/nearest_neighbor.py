@@ -104,16 +104,6 @@ METRICS = (
 ).split()
 
 
-def optimized(d, descent=1 / 3, adam=0.5, agreement=0.99):
-    """xi1 by two power laws of t."""
-    of_adam = d.algorithm.isin(["adam", "adam_literal"])
-    return {
-        "xi1": xr.where(of_adam, power(d, adam), power(d, descent)),
-        "agreement": agreement,
-        "test_loss": 0.1,
-    }
-
-
 def labeled(d, exponent, agreement, code, independent):
     """Laws of near ties, and the entry of labels and mark, by the law of the labels."""
     entry = xr.where(d.cell.str.startswith("code"), code, independent)
@@ -213,10 +203,6 @@ CASES = {
     "labels that slow training down": Case(
         "neighbor_labels", lambda d: labeled(d, 0.15, 0.9, 0.0, 0.05), "55"
     ),
-    "optimizers as measured": Case("neighbor_optimizers", optimized, "42 43", drawn=True),
-    "Adam slower, other signs": Case(
-        "neighbor_optimizers", lambda d: optimized(d, 0.5, 0.3, 0.9), ""
-    ),
 }
 # The seeds behind each claim where all runs diverged: 0, or all where it averages over them first.
 DIVERGED = {
@@ -225,7 +211,6 @@ DIVERGED = {
     "shift": {"19": 0, "22": 8},
     "structure": {"31": 16, "34": 0, "35": 0},
     "limits": {"28": 0, "39": 8},
-    "optimizers": {"42": 0, "43": 0},
     "rate": {"20": 0, "23": 8, "26": 8, "30": 8},
 }
 for _figure, _n in DIVERGED.items():

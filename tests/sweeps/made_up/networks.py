@@ -31,19 +31,6 @@ def ladder(axis, **values):
     return make
 
 
-def margin(cosine=0.5, selected=0.6, possible=1.0):
-    """A dataset of `network_margin`."""
-
-    def make(asked):
-        coords = {"seed": range(asked["seeds"]), "step": [0, asked["steps"]]}
-        spread = np.linspace(-0.05, 0, asked["seeds"])[:, None] + [-0.1, 0]
-        values = {"cosine": cosine, "selected": selected, "parent_attention": 0.5}
-        found = {name: (tuple(coords), value + spread) for name, value in values.items()}
-        return xr.Dataset(found | {"possible": (tuple(coords), possible + 0 * spread)}, coords)
-
-    return make
-
-
 def by_rung(theorem, others, **named):
     """A number for the theorem's model, for some rungs by name, and for the others."""
     return lambda rung, x: theorem if rung == THEOREM else named.get(rung, others)
@@ -195,6 +182,4 @@ CASES = {
         ),
         "",
     ),
-    "networks: heads in other directions": Case("network_margin", margin(), "71 72 73", drawn=True),
-    "networks: heads at the max margin": Case("network_margin", margin(0.99, 0.99, 0.0), ""),
 }

@@ -3,7 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from . import Case, found
+from . import Case, boundary_data
 
 K, N, M, P = "num_states", "length", "encoding_dim", "clockwise_probability"
 DELTA = "perturbation"
@@ -68,22 +68,22 @@ def after(d, step):
 
 def optimized(d, adam, descents):
     """Which runs get there."""
-    there = xr.where(d.algorithm.isin(["adam", "adam_literal"]), adam, descents)
+    success = xr.where(d.algorithm.isin(["adam", "adam_literal"]), adam, descents)
     return {
-        "selected_lag": xr.where(there == 1, 1.0, 3.0),
-        "parent_attention": there,
-        "accuracy": xr.where(there == 1, 0.7, 0.4),
-        V: 0.1 * there,
+        "selected_lag": xr.where(success == 1, 1.0, 3.0),
+        "parent_attention": success,
+        "accuracy": xr.where(success == 1, 0.7, 0.4),
+        V: 0.1 * success,
     }
 
 
 def offsets(d, usual, larger, power):
     """Which runs get there with Adam's usual offset and with larger ones, and the contrast of V."""
-    there = xr.where(d.adam_epsilon < 1e-7, usual, larger)
+    success = xr.where(d.adam_epsilon < 1e-7, usual, larger)
     law = (d.adam_epsilon / (d.adam_epsilon + 0.25)) ** power
     return {
-        "selected_lag": xr.where(there == 1, 1.0, 3.0),
-        "accuracy": xr.where(there == 1, 0.7, 0.4),
+        "selected_lag": xr.where(success == 1, 1.0, 3.0),
+        "accuracy": xr.where(success == 1, 0.7, 0.4),
         "value_spread": 0.3 * xr.where(d.run == "descent", 1.0, law),
     }
 
@@ -237,7 +237,7 @@ CASES = {
     ),
     "large steps do": Case("walk_margin", lambda d: turned(d, 0.1, 0.98), ""),
     "the parent is lost where the law says": Case(
-        "walk_parent", lambda d: found(d, 0.68, law=0.7), "49", drawn=True
+        "walk_parent", lambda d: boundary_data(d, 0.68, law=0.7), "49", drawn=True
     ),
-    "the parent is kept": Case("walk_parent", lambda d: found(d, np.nan, law=0.7), ""),
+    "the parent is kept": Case("walk_parent", lambda d: boundary_data(d, np.nan, law=0.7), ""),
 }

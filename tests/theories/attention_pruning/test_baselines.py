@@ -40,8 +40,8 @@ def by_rows(W, H, ratio, block):
         prune[order[: int(np.floor(ratio * scores.size + 1e-9))]] = True
         prune = prune.reshape(scores.shape)
         for output in range(W.shape[1]):
-            for j, gone in zip(rows, prune[:, output], strict=True):
-                if gone:
+            for j, is_pruned in zip(rows, prune[:, output], strict=True):
+                if is_pruned:
                     inverse = np.linalg.inv(H[j:, j:])
                     W[j:, output] -= W[j, output] * inverse[:, 0] / inverse[0, 0]
                     W[j, output] = 0
@@ -74,8 +74,8 @@ def test_kept_weights_minimize_the_damped_error_given_the_earlier_ones():
         best = W[j:] - np.linalg.solve(
             H[j:, j:], H[j:, :j] @ (got[:j] - W[:j])
         )  # argmin over inputs >= j
-        kept = got[j] != 0
-        np.testing.assert_allclose(got[j][kept], best[0][kept], rtol=1e-9)
+        support = got[j] != 0
+        np.testing.assert_allclose(got[j][support], best[0][support], rtol=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -84,8 +84,10 @@ def test_no_better_than_the_joint_optimum_on_its_mask(seed):
     H, got = damped(gram), np.asarray(baselines.sparsegpt(W, gram, config))
     joint = np.zeros_like(W)
     for output in range(W.shape[1]):
-        kept = got[:, output] != 0
-        joint[kept, output] = np.linalg.solve(H[np.ix_(kept, kept)], H[kept] @ W[:, output])
+        support = got[:, output] != 0
+        joint[support, output] = np.linalg.solve(
+            H[np.ix_(support, support)], H[support] @ W[:, output]
+        )
     error = lambda V: np.trace((V - W).T @ H @ (V - W))
     assert error(joint) <= error(got) * (1 + 1e-9)
 

@@ -39,8 +39,8 @@ def test_every_mask_that_reproduces_the_attention_has_it():
     config = theory.Config(dimension=5, length=4, logit_scale=2.0, regularization=0.01)
     problem = theory.problem(draws.run_key(1, 2), config)
     problem = problem._replace(weights=problem.weights.at[:2].set(0.0))
-    other = jnp.ones((5, 5)).at[:2].set(7.0)
-    want = largest(problem, config, other)
+    mask = jnp.ones((5, 5)).at[:2].set(7.0)
+    want = largest(problem, config, mask)
     np.testing.assert_allclose(laws.dense_sharpness(problem, config), want, rtol=2e-3)
 
 

@@ -16,16 +16,16 @@ def test_any_attention_mask_can_be_given():
     """A row without permitted tokens has no attention, and nothing becomes NaN."""
     config = Config(dimension=4, length=5, attention="full")
     problem = drawn(config)
-    given = jax.random.bernoulli(jax.random.key(3), 0.5, (5, 5)).at[2].set(False)
-    problem = problem._replace(attention_mask=given)
+    mask = jax.random.bernoulli(jax.random.key(3), 0.5, (5, 5)).at[2].set(False)
+    problem = problem._replace(attention_mask=mask)
     batch, params = model.Batch(problem.inputs), FusedMask(jnp.ones_like(problem.weights))
     f = model.forward(params, batch, problem, config)
-    assert (f[0] == 0)[~given].all()
-    np.testing.assert_allclose(f[0].sum(-1), np.asarray(given.any(-1), float), rtol=1e-12)
-    found = jax.jit(
+    assert (f[0] == 0)[~mask].all()
+    np.testing.assert_allclose(f[0].sum(-1), np.asarray(mask.any(-1), float), rtol=1e-12)
+    arrays = jax.jit(
         lambda m, p: (jax.grad(model.loss)(m, batch, p, config), predictions.metrics(m, p, config))
     )(params, problem)
-    assert all(np.isfinite(v).all() for v in jax.tree.leaves(found))
+    assert all(np.isfinite(v).all() for v in jax.tree.leaves(arrays))
 
 
 @pytest.mark.parametrize(

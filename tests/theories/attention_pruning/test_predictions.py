@@ -29,13 +29,13 @@ def fitted():
 
 def test_fitting_beats_every_baseline_on_its_own_sequence(fitted):
     """As measured for the source's figure 2."""
-    ours, others = fitted
-    assert ours["relative_error"][0] < jnp.min(others["relative_error"])
+    ours, baselines = fitted
+    assert ours["relative_error"][0] < jnp.min(baselines["relative_error"])
 
 
 def test_rescaling_never_hurts_on_the_calibration_sequences(fitted):
-    for found in fitted:
-        assert (found["relative_error_rescaled"] <= found["relative_error"] + 1e-12).all()
+    for metrics in fitted:
+        assert (metrics["relative_error_rescaled"] <= metrics["relative_error"] + 1e-12).all()
 
 
 def test_bound_ratios_are_shares(fitted):
@@ -62,19 +62,19 @@ def test_the_large_lambda_prediction_is_reached():
 @pytest.mark.parametrize(("length", "holds"), [(8, True), (9, False)])
 def test_assumptions_tell_short_from_long_sequences(length, holds):
     config = Config(dimension=8, length=length, logit_scale=1.0)
-    found = jax.jit(lambda p: predictions.assumptions(p, config))(drawn(config))
-    floor = next(value for name, value in found.items() if "beta I" in name)
+    conditions = jax.jit(lambda p: predictions.assumptions(p, config))(drawn(config))
+    floor = next(value for name, value in conditions.items() if "beta I" in name)
     assert bool(floor[0]) == holds
-    assert all(bool(h) == bool(margin > 0) for h, margin in found.values())
+    assert all(bool(h) == bool(margin > 0) for h, margin in conditions.values())
 
 
 def test_float32_where_attention_underflows():
     with jax.enable_x64(False):
         config = Config(dimension=16, length=16, logit_scale=500.0)
         problem = drawn(config)
-        found = jax.jit(lambda m, p: predictions.metrics(m, p, config))(
+        metrics = jax.jit(lambda m, p: predictions.metrics(m, p, config))(
             train(problem, config, 10), problem
         )
         delta = jnp.min(model.target(Batch(problem.inputs), problem, config)[0, -1])
     assert delta == 0
-    assert all(np.isfinite(v).all() and v.dtype == jnp.float32 for v in found.values())
+    assert all(np.isfinite(v).all() and v.dtype == jnp.float32 for v in metrics.values())

@@ -40,5 +40,5 @@ def test_smooth_descent_never_rises_and_ignores_the_given_step():
     masks = [train(problem, config, steps, "smooth") for steps in (0, 1, 2, 50)]
     losses = [loss(mask) for mask in masks]
     assert losses == sorted(losses, reverse=True) and losses[0] > losses[-1]
-    other = config.replace(step_scale=0.5, momentum=0.5)
-    assert jnp.array_equal(train(problem, other, 2, "smooth").mask, masks[2].mask)
+    variant = config.replace(step_scale=0.5, momentum=0.5)
+    assert jnp.array_equal(train(problem, variant, 2, "smooth").mask, masks[2].mask)

@@ -61,8 +61,8 @@ def test_gradients_equal_autodiff(drawn):
 def test_squared_error_is_that_of_the_theory_at_attention_on_one_position(drawn):
     problem, batch, params = drawn
     config = bigram.Config(num_states=5, length=3, sparsity=1, batch_size=7)
-    other = jnp.where(batch.token == 0, 1, 0)
-    tokens = jnp.stack([other, batch.token, other], axis=1).astype(jnp.uint8)
+    distractor = jnp.where(batch.token == 0, 1, 0)
+    tokens = jnp.stack([distractor, batch.token, distractor], axis=1).astype(jnp.uint8)
     A = jnp.zeros((3, 5)).at[1].set(1.0)
     task = bigram.Problem(problem.transition, problem.frequency, A, problem.transition)
     of_theory = bigram.Batch(tokens, batch.label, batch.label)
@@ -97,9 +97,9 @@ def test_class_loss_is_a_divergence(drawn):
     problem, _, params = drawn
     q = np.exp(params.value) / np.exp(params.value).sum(axis=0)
     P = np.asarray(problem.transition)
-    seen = classes.metrics(params, problem, CONFIG)
-    np.testing.assert_allclose(seen["class_loss"], (P * np.log(P / q)).sum(axis=0))
-    np.testing.assert_allclose(seen["loss"], (P * np.log(P / q)).sum(axis=0) @ problem.frequency)
+    metrics = classes.metrics(params, problem, CONFIG)
+    np.testing.assert_allclose(metrics["class_loss"], (P * np.log(P / q)).sum(axis=0))
+    np.testing.assert_allclose(metrics["loss"], (P * np.log(P / q)).sum(axis=0) @ problem.frequency)
 
 
 def test_margin_is_the_gradient_flow_of_all_logits():
@@ -163,6 +163,6 @@ def test_squared_error_falls_exponentially_with_the_expected_gradient(drawn):
         V = V - eta * (V - P) * pi
         even = even - eta * (even - P)
     law = classes.predict(problem, CONFIG.replace(learning_rate=eta), np.array([2000]))
-    of = lambda V: classes.metrics(classes.Params(jnp.asarray(V)), problem, CONFIG)["class_error"]
-    np.testing.assert_allclose(of(V), law["class_error:descent"][0], rtol=1e-2)
-    np.testing.assert_allclose(of(even), law["class_error:preconditioned"][0], rtol=1e-2)
+    risk = lambda V: classes.metrics(classes.Params(jnp.asarray(V)), problem, CONFIG)["class_error"]
+    np.testing.assert_allclose(risk(V), law["class_error:descent"][0], rtol=1e-2)
+    np.testing.assert_allclose(risk(even), law["class_error:preconditioned"][0], rtol=1e-2)

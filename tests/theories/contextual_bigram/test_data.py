@@ -22,19 +22,19 @@ def test_the_stationary_law_of_rare_states_has_small_relative_error():
 
 
 def test_a_drawn_transition_keeps_the_floor_where_it_can():
-    several = jax.jit(jax.vmap(data.problem, in_axes=(0, None)))(
+    tasks = jax.jit(jax.vmap(data.problem, in_axes=(0, None)))(
         jax.random.split(KEY, 40), Config(length=8)
     )
-    least = np.min(several.stationary, axis=1)
+    least = np.min(tasks.stationary, axis=1)
     assert np.mean(least >= 0.1) > 0.9
-    assert np.std(several.transition[:, 0, 0]) > 0.1
+    assert np.std(tasks.transition[:, 0, 0]) > 0.1
 
 
 def test_a_drawn_transition_is_not_trivial():
-    several = jax.jit(jax.vmap(data.problem, in_axes=(0, None)))(
+    tasks = jax.jit(jax.vmap(data.problem, in_axes=(0, None)))(
         jax.random.split(KEY, 200), Config(num_states=2, length=8)
     )
-    P, mu = np.asarray(several.transition), np.asarray(several.stationary)
+    P, mu = np.asarray(tasks.transition), np.asarray(tasks.stationary)
     signal = np.sum(mu[:, None, :] * (P - mu[:, :, None]) ** 2, axis=(1, 2)) / np.sum(mu**2, axis=1)
     assert np.min(signal) >= 0.01 and np.min(mu) >= 0.1
 
@@ -58,9 +58,9 @@ def test_tokens_follow_the_stationary_law(num_states, dtype):
     task = draw(KEY, config)
     tokens = np.asarray(fresh(KEY, task, config).tokens)
     assert tokens.dtype == dtype
-    found = np.bincount(tokens.ravel(), minlength=num_states) / tokens.size
+    frequencies = np.bincount(tokens.ravel(), minlength=num_states) / tokens.size
     mu = np.asarray(task.stationary)
-    assert (np.abs(found - mu) <= 5 * np.sqrt(mu * (1 - mu) / tokens.size) + 1e-12).all()
+    assert (np.abs(frequencies - mu) <= 5 * np.sqrt(mu * (1 - mu) / tokens.size) + 1e-12).all()
 
 
 def test_samples_do_not_depend_on_the_arrays_size():
@@ -111,8 +111,8 @@ def test_nothing_of_a_fresh_sample_is_left_in_a_generated_one():
     config = Config(given=cycle, length=9, sparsity=1, batch_size=20)
     task = draw(KEY, config)._replace(context=jnp.eye(9)[:, jnp.array([8, 8, 8])])
     tokens, query, label = (np.asarray(x) for x in data.sequences(KEY, task, config))
-    made = np.concatenate([tokens.astype(int), query[:, None], label[:, None]], axis=1)
-    np.testing.assert_array_equal(made[:, 2:], (made[:, :-2] + 1) % 3)
+    chains = np.concatenate([tokens.astype(int), query[:, None], label[:, None]], axis=1)
+    np.testing.assert_array_equal(chains[:, 2:], (chains[:, :-2] + 1) % 3)
 
 
 def test_generated_contexts_do_not_depend_on_padding():

@@ -36,9 +36,9 @@ def sampled_variance(task, config, count):
     rows = np.take_along_axis(r @ V, np.asarray(batch.tokens, int), axis=1)  # (V^T r)_{x_t}
     rows = rows - rows.mean(axis=1, keepdims=True)
     unattended = np.asarray(task.context).T[np.asarray(batch.query)] == 0
-    each = np.where(unattended, rows**2, np.nan)
+    squares = np.where(unattended, rows**2, np.nan)
     return np.array(
-        [np.nanmean(each[np.asarray(batch.query) == k]) / mu[k] for k in range(len(mu))]
+        [np.nanmean(squares[np.asarray(batch.query) == k]) / mu[k] for k in range(len(mu))]
     )
 
 

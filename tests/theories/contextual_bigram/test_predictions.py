@@ -14,8 +14,8 @@ def test_a_column_without_a_positive_entry_is_flagged():
     config = Config(length=6)
     task = jax.jit(data.problem)(KEY, config)
     A = model.init(KEY, task, config).attention.at[:, 1].set(-0.1)
-    found = predictions.analyses(Params(A, task.transition), task, config)
-    assert found["empty_columns"] == 1 and all(np.isfinite(v) for v in found.values())
+    analyses = predictions.analyses(Params(A, task.transition), task, config)
+    assert analyses["empty_columns"] == 1 and all(np.isfinite(v) for v in analyses.values())
 
 
 def test_metrics_at_the_start_and_at_the_task():

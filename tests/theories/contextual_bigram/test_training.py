@@ -80,10 +80,10 @@ def test_columns_keep_their_sums_in_float32(algorithm):
 
 
 def test_a_batch_size_axis_shares_the_task_and_l1_shares_the_batches():
-    made = jaxtheory.plan(
+    plan = jaxtheory.plan(
         THEORY,
         SMALL,
         vary={"l1": [0.0, 1e-5, 1e-3], "learning_rate": [0.05, 0.1], "theta": [0.2, 0.4]},
         steps=10,
     )
-    assert made.problems == 1 and made.runs == 6 and made.compilations == 1
+    assert plan.problems == 1 and plan.runs == 6 and plan.compilations == 1

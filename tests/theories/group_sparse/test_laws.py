@@ -16,14 +16,14 @@ def hessian_at_start(config):
     """The Hessian at 0 on samples that come with their mirror images, (x, y) and (-x, -y)."""
     problem = theory.problem(draws.run_key(0, 0), config)
     train = problem.train
-    both = model.Batch(
+    batch = model.Batch(
         jnp.concatenate([train.x, -train.x], axis=2),
         jnp.concatenate([train.y, -train.y]),
         jnp.concatenate([train.weight, train.weight]) / 2,
     )
     start = model.init(jax.random.key(0), problem, config)
     flat, shaped = jax.flatten_util.ravel_pytree(start)
-    loss = lambda w: model.loss(shaped(w), both, problem, config)
+    loss = lambda w: model.loss(shaped(w), batch, problem, config)
     bias = start._replace(v2=model.encodings(config) @ jnp.ones(config.num_groups.cap))
     return jax.hessian(loss)(flat), jax.flatten_util.ravel_pytree(bias)[0]
 

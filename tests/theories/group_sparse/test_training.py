@@ -36,16 +36,16 @@ def test_both_stages_in_one_run_are_two_runs(attention):
     config = SMALL.replace(attention=attention)
     first = run(config, steps=30)
     second = run(config, steps=20, algorithm="downstream", start=first)
-    whole = run(config.replace(pretraining_steps=30), steps=50, algorithm="downstream")
+    full_run = run(config.replace(pretraining_steps=30), steps=50, algorithm="downstream")
     jax.tree.map(
         lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-14),
         second.params,
-        whole.params,
+        full_run.params,
     )
-    kept = [
+    matches = [
         np.array_equal(a, b) for a, b in zip(first.params[2:], second.params.layer[2:], strict=True)
     ]
-    assert all(kept) == (attention == "frozen")
+    assert all(matches) == (attention == "frozen")
 
 
 def test_sgd_takes_each_downstream_sample_once():

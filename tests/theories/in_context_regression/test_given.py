@@ -16,9 +16,9 @@ def prompts(count, length, seed):
 
 @pytest.mark.parametrize(("count", "length"), [(7, 9), (2, 3), (7, 3), (4, 5)])
 def test_test_prompts_are_read_as_those_of_training_are(count, length):
-    held = prompts(count, length, seed=1)
-    problem, _, config = THEORY.given(*prompts(4, 5, seed=0), held, heads=2)
-    _, alone, _ = THEORY.given(*held, heads=2)
+    heldout = prompts(count, length, seed=1)
+    problem, _, config = THEORY.given(*prompts(4, 5, seed=0), heldout, heads=2)
+    _, batch, _ = THEORY.given(*heldout, heads=2)
     assert config.length.n == 5 and config.num_prompts.n == 4
-    for got, want in zip(jax.tree.leaves(problem.test), jax.tree.leaves(alone), strict=True):
+    for got, want in zip(jax.tree.leaves(problem.test), jax.tree.leaves(batch), strict=True):
         np.testing.assert_array_equal(got, want)

@@ -22,5 +22,5 @@ def test_conditions_are_those_without_padding(form, heads):
 def test_padded_components_are_missing():
     config = Config(dimension=3, length=4, heads=2, num_prompts=5).pad(**BIG)
     drawn = problem(KEY, config)
-    found = metrics(init(KEY, drawn, config), drawn, config)["components"]
-    assert np.isfinite(found[:3]).all() and np.isnan(found[3:]).all()
+    components = metrics(init(KEY, drawn, config), drawn, config)["components"]
+    assert np.isfinite(components[:3]).all() and np.isnan(components[3:]).all()

@@ -31,8 +31,8 @@ def test_gaussian_tokens_do_not_depend_on_the_arrays_size():
     )
 
     def draws(config):
-        made = data.problem(KEY, config)
-        return made.train, made.test, data.sample(KEY, made, config)
+        problem = data.problem(KEY, config)
+        return problem.train, problem.test, data.sample(KEY, problem, config)
 
     # bits are those of optimized programs: without optimization some depend on an array's width
     draws = jax.jit(draws, compiler_options={"xla_backend_optimization_level": 2})
@@ -43,5 +43,7 @@ def test_gaussian_tokens_do_not_depend_on_the_arrays_size():
 
 def test_given_patterns_are_those_of_the_tokens():
     turn = np.linalg.qr(np.random.default_rng(0).normal(size=(6, 6)))[0][:5]
-    made = data.problem(KEY, SMALL.replace(given=tuple(map(tuple, turn.tolist())), noise=0.0))
-    np.testing.assert_allclose(made.train.tokens, turn[np.asarray(made.train.pattern)], atol=1e-14)
+    problem = data.problem(KEY, SMALL.replace(given=tuple(map(tuple, turn.tolist())), noise=0.0))
+    np.testing.assert_allclose(
+        problem.train.tokens, turn[np.asarray(problem.train.pattern)], atol=1e-14
+    )

@@ -64,10 +64,10 @@ def test_output_weights_per_position_hold_for_one_length():
     config = P1.replace(
         num_neurons=SMALL.num_neurons, num_samples=SMALL.num_samples, num_test=SMALL.num_test
     )
-    made = jax.eval_shape(data.problem, KEY, config)
-    other = config.replace(num_relevant=jaxtheory.Size(10))
-    params = jax.eval_shape(THEORY.init, KEY, made, config)
+    problem = jax.eval_shape(data.problem, KEY, config)
+    variant = config.replace(num_relevant=jaxtheory.Size(10))
+    params = jax.eval_shape(THEORY.init, KEY, problem, config)
     with pytest.raises(
         InputError, match=r"batch.tokens has shape \(6, 30, 20\), expected \(n, L, d\)"
     ):
-        jax.eval_shape(lambda p, m: model.loss(p, m.test, m, other), params, made)
+        jax.eval_shape(lambda p, m: model.loss(p, m.test, m, variant), params, problem)

@@ -26,8 +26,8 @@ def test_all_rates_take_three_forward_passes():
     """Matrix products of the pruning curves: at most those of three passes over the larger data
     set.
     """
-    made = jax.eval_shape(data.problem, KEY, SMALL)
-    params = jax.eval_shape(THEORY.init, KEY, made, SMALL)
+    problem = jax.eval_shape(data.problem, KEY, SMALL)
+    params = jax.eval_shape(THEORY.init, KEY, problem, SMALL)
     products = lambda f, *args: str(jax.make_jaxpr(f)(*args)).count("dot_general")
-    one = products(lambda p, m: THEORY.loss(p, m.test, m, SMALL), params, made)
-    assert products(lambda p, m: analyses.pruning.curves(p, m, SMALL), params, made) <= 3 * one
+    one = products(lambda p, m: THEORY.loss(p, m.test, m, SMALL), params, problem)
+    assert products(lambda p, m: analyses.pruning.curves(p, m, SMALL), params, problem) <= 3 * one

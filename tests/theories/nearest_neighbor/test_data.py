@@ -18,18 +18,18 @@ SMALL = Config(dimension=3, context=5, num_prompts=40, num_test=60)
 
 @pytest.mark.parametrize("labels", ["averaged", "gaussian", "rademacher", "code", "even"])
 def test_prompts_are_points_on_the_sphere_with_their_nearest(labels):
-    made = draw(KEY, SMALL.replace(labels=labels))
-    for prompts in made:
+    problem = draw(KEY, SMALL.replace(labels=labels))
+    for prompts in problem:
         np.testing.assert_allclose(np.linalg.norm(prompts.x, axis=2), 1)
         np.testing.assert_allclose(np.linalg.norm(prompts.q, axis=1), 1)
         distance = np.linalg.norm(prompts.x - prompts.q[:, None], axis=2)
         np.testing.assert_allclose(distance**2, 2 - 2 * prompts.t, atol=1e-12)
         np.testing.assert_array_equal(prompts.nearest, np.argmin(distance, axis=1))
         np.testing.assert_allclose(np.sum(prompts.weight), 1)
-    assert (made.train.y is None) == (labels == "averaged")
+    assert (problem.train.y is None) == (labels == "averaged")
     if labels not in ("averaged", "gaussian"):
-        assert set(np.unique(made.train.y)) == {-1, 1} == set(np.unique(made.test.y))
-    assert np.all(made.shift.nearest == 0) and np.all(made.shift.t[:, 0] == 1)
+        assert set(np.unique(problem.train.y)) == {-1, 1} == set(np.unique(problem.test.y))
+    assert np.all(problem.shift.nearest == 0) and np.all(problem.shift.t[:, 0] == 1)
 
 
 def every_sign(N):
@@ -59,15 +59,15 @@ def test_labels_given_the_examples_are_uncorrelated_signs_even_in_the_examples(l
 def test_labels_of_a_code_move_an_entry_of_W_that_independent_labels_leave(labels):
     """dL/dW_23 = E (y* f^2 - f^3), by the triples of the code and by the gradient of all labels."""
     N, config = 6, SMALL.replace(context=6, labels=labels)
-    made = draw(KEY, config)
-    one = jax.tree.map(lambda a: a[:1], made.train)
+    problem = draw(KEY, config)
+    one = jax.tree.map(lambda a: a[:1], problem.train)
     signs = every_sign(N)
-    many = jax.tree.map(lambda a: jnp.repeat(a, len(signs), axis=0), one)
-    many = many._replace(
-        y=data.labeled_by(signs, many.x, config), weight=jnp.full(len(signs), 1 / len(signs))
+    repeats = jax.tree.map(lambda a: jnp.repeat(a, len(signs), axis=0), one)
+    repeats = repeats._replace(
+        y=data.labeled_by(signs, repeats.x, config), weight=jnp.full(len(signs), 1 / len(signs))
     )
     params = Reduced(jnp.array(1.3), jnp.array(0.9))
-    W = calculus.gradient(calculus.lift(params, config), many, made, config).W
+    W = calculus.gradient(calculus.lift(params, config), repeats, problem, config).W
     s = np.asarray(model.attend(params, one, config))[:-1, 0]
     star = int(one.nearest[0])
     g = np.where(3 * np.asarray(one.x)[0, :, 0] ** 2 <= 1, 1, -1) if labels == "even" else [1] * N
@@ -81,8 +81,8 @@ def test_labels_of_a_code_move_an_entry_of_W_that_independent_labels_leave(label
 
 
 def test_training_and_test_prompts_differ():
-    made = draw(KEY, SMALL.replace(num_test=40, labels="gaussian"))
-    assert not np.any(np.asarray(made.train.t) == np.asarray(made.test.t))
+    problem = draw(KEY, SMALL.replace(num_test=40, labels="gaussian"))
+    assert not np.any(np.asarray(problem.train.t) == np.asarray(problem.test.t))
 
 
 def test_among_equally_near_examples_the_first_counts():
@@ -151,8 +151,8 @@ def test_padding_keeps_the_draws_and_adds_zeros(labels):
 
 
 def test_one_example_is_the_nearest():
-    made = draw(KEY, Config(dimension=2, context=1, num_prompts=5, num_test=5))
-    assert isinstance(made.train, Prompts) and not np.any(made.train.nearest)
-    assert not predictions.assumptions(made, Config(dimension=2, context=1))[
+    problem = draw(KEY, Config(dimension=2, context=1, num_prompts=5, num_test=5))
+    assert isinstance(problem.train, Prompts) and not np.any(problem.train.nearest)
+    assert not predictions.assumptions(problem, Config(dimension=2, context=1))[
         "power laws: d >= 3 and N >= 2, margin the lesser of d - 3 and N - 2"
     ][0]

@@ -22,11 +22,11 @@ def run(algorithm, config=SMALL, **options):
 def test_all_routes_learn_the_same():
     runs = {name: run(name) for name in ("population", "reduced", "literal", "online", "sgd")}
     exact = runs["population"].metrics
-    for found in runs.values():
-        np.testing.assert_allclose(found.metrics["xi1"], exact["xi1"], rtol=0.05)
-        np.testing.assert_allclose(found.metrics["xi2"], exact["xi2"], rtol=0.02)
-        assert np.all(np.diff(found.metrics["loss"]) < 0) and np.all(
-            np.diff(found.metrics["xi2"]) >= 0
+    for simulation in runs.values():
+        np.testing.assert_allclose(simulation.metrics["xi1"], exact["xi1"], rtol=0.05)
+        np.testing.assert_allclose(simulation.metrics["xi2"], exact["xi2"], rtol=0.02)
+        assert np.all(np.diff(simulation.metrics["loss"]) < 0) and np.all(
+            np.diff(simulation.metrics["xi2"]) >= 0
         )
     first = runs["literal"].metrics["xi1"][1], runs["reduced"].metrics["xi1"][1]
     np.testing.assert_allclose(*first, rtol=1e-12)  # the first step is the same on any prompts

@@ -61,10 +61,10 @@ def test_a_lane_that_needs_its_tokens_leaves_its_neighbors_alone():
     params, batch = drawn(CONFIG, 1, 1)
     far = params._replace(u=params.u.at[2].add(2000.0), w=params.w.at[3].add(3000))
     gradient = jax.jit(jax.vmap(lambda p: calculus.gradient(p, batch, UNREAD, CONFIG)))
-    both = lambda *trees: jax.tree.map(lambda *x: jnp.stack(x), *trees)
-    got, alone = gradient(both(params, far)), gradient(both(params, params))
+    stack = lambda *trees: jax.tree.map(lambda *x: jnp.stack(x), *trees)
+    got, reference = gradient(stack(params, far)), gradient(stack(params, params))
     first = lambda tree: jax.tree.map(lambda x: x[0], tree)
-    chex.assert_trees_all_equal(first(got), first(alone))
+    chex.assert_trees_all_equal(first(got), first(reference))
     want = jax.grad(model.loss)(far, batch, UNREAD, CONFIG)
     chex.assert_trees_all_close(jax.tree.map(lambda x: x[1], got), want, rtol=1e-11, atol=1e-14)
 
@@ -85,10 +85,10 @@ def test_metrics_beyond_the_exponentials_are_those_of_every_token():
     problem = THEORY.problem(run_key(0, 0), CONFIG)
     assert not model.factored(far, problem.test, CONFIG)[1]
     S, _ = model.attend(far, problem.test, CONFIG)
-    found = THEORY.metrics(far, problem, CONFIG)
+    metrics = THEORY.metrics(far, problem, CONFIG)
     assert not model.factored(far, problem.train, CONFIG)[1]
     loss = model.loss(far, problem.train, problem, CONFIG)
-    np.testing.assert_allclose(found["loss"], loss, rtol=1e-11)
-    np.testing.assert_allclose(found["parent_attention"], S[:, -2].mean(), rtol=1e-11)
-    np.testing.assert_allclose(found["query_attention"], S[:, -1].mean(), rtol=1e-11, atol=1e-300)
-    assert np.isfinite(list(found.values())).all() and 0 < found["attention_spread"] <= 1
+    np.testing.assert_allclose(metrics["loss"], loss, rtol=1e-11)
+    np.testing.assert_allclose(metrics["parent_attention"], S[:, -2].mean(), rtol=1e-11)
+    np.testing.assert_allclose(metrics["query_attention"], S[:, -1].mean(), rtol=1e-11, atol=1e-300)
+    assert np.isfinite(list(metrics.values())).all() and 0 < metrics["attention_spread"] <= 1

@@ -77,10 +77,10 @@ def test_the_questions_and_their_answers():
     coins = jnp.asarray(np.random.default_rng(0).random((40, 19)) < 0.5)
     sentences, answers = data.sentences(coins, "qa2")
     for sentence, answer in zip(np.asarray(sentences), np.asarray(answers), strict=True):
-        liked, other = model.VOCABULARY[answer], model.VOCABULARY[1 - answer]
+        liked, rival = model.VOCABULARY[answer], model.VOCABULARY[1 - answer]
         assert (
             read(sentence[:18])
-            == f"Based on the sentence I prefer an {liked} to an {other} which type of fruit do I "
+            == f"Based on the sentence I prefer an {liked} to an {rival} which type of fruit do I "
             "prefer"
         )
     assert set(np.asarray(answers)) == {0, 1}

@@ -19,16 +19,16 @@ def scores(K, N, p):
 @pytest.mark.parametrize("p", [0.0, 0.3, 0.5, 0.9, 1.0])
 def test_scores_are_those_of_the_transition_matrix(K, N, p):
     config = Config(num_states=K, length=N)
-    found = laws.lag_scores(jnp.asarray(p), config)
-    np.testing.assert_allclose(found, scores(K, N, p), rtol=1e-12)
+    lag_scores = laws.lag_scores(jnp.asarray(p), config)
+    np.testing.assert_allclose(lag_scores, scores(K, N, p), rtol=1e-12)
 
 
 def test_padding_changes_nothing():
     p = jnp.asarray(0.7)
     padded = Config(num_states=Size(9, 5), length=Size(20, 12), encoding_dim=Size(1000, 1000))
-    found = laws.lag_scores(p, padded)
-    np.testing.assert_allclose(found[:11], scores(5, 12, 0.7), rtol=1e-12)
-    assert np.isneginf(found[11:]).all()
+    lag_scores = laws.lag_scores(p, padded)
+    np.testing.assert_allclose(lag_scores[:11], scores(5, 12, 0.7), rtol=1e-12)
+    assert np.isneginf(lag_scores[11:]).all()
     wide = Config(num_states=Size(24, 20), length=Size(120, 101))
     plain = Config(num_states=20, length=101)
     np.testing.assert_allclose(laws.predict_boundary(wide), laws.predict_boundary(plain), 1e-12)
@@ -37,8 +37,8 @@ def test_padding_changes_nothing():
 @pytest.mark.parametrize("K", [18, 20, 24, 32, 40])
 def test_the_boundary_is_the_first_root_of_the_margin(K):
     def margin(p):
-        found = scores(K, 101, p)
-        return found[0] - found[1:].max()
+        lag_scores = scores(K, 101, p)
+        return lag_scores[0] - lag_scores[1:].max()
 
     p = float(laws.predict_boundary(Config(num_states=K, length=101)))
     assert margin(p - 1e-7) > 0 > margin(p + 1e-7)

@@ -40,8 +40,8 @@ def _train(key, config, steps, algorithm):
     problem, algorithm = data.problem(key, config), THEORY.algorithms[algorithm]
 
     def one(state, t):
-        found = predictions.metrics(algorithm.params(state, problem, config), problem, config)
-        return algorithm.step(key, t, state, problem.train, problem, config), found
+        metrics = predictions.metrics(algorithm.params(state, problem, config), problem, config)
+        return algorithm.step(key, t, state, problem.train, problem, config), metrics
 
     state, measured = jax.lax.scan(one, algorithm.init(key, problem, config), jnp.arange(steps + 1))
     return state, measured
@@ -88,9 +88,9 @@ def test_deterministic_walks_stay_exactly_symmetric():
     _, measured = jax.vmap(lambda config: _train(run_key(0, 0), config, 15, "reduced"))(stacked)
     assert np.max(measured["attention_spread"]) == 0
     np.testing.assert_allclose(measured["parent_attention"][:, -1], 1 / 96, rtol=1e-12)
-    _, alone = train(0, Config(num_states=6, clockwise_probability=1.0), 15)
-    chex.assert_trees_all_close(jax.tree.map(lambda x: x[1], measured), alone, rtol=1e-10)
-    assert np.max(alone["attention_spread"]) == 0
+    _, single = train(0, Config(num_states=6, clockwise_probability=1.0), 15)
+    chex.assert_trees_all_close(jax.tree.map(lambda x: x[1], measured), single, rtol=1e-10)
+    assert np.max(single["attention_spread"]) == 0
 
 
 @pytest.mark.parametrize("loss_function", ["log", "square", "hinge"])

@@ -23,14 +23,14 @@ def test_one_task_without_noise():
 @pytest.mark.parametrize("ridge", [0.0, 0.1])
 def test_as_many_prompts_as_weights(ridge):
     config = Config(dimension=4, length=4, num_prompts=20, num_tasks=6, ridge=ridge)
-    found = laws.equivalent(THEORY.problem(jax.random.key(0), config).tasks, config)
-    assert np.isinf(found).all() == (ridge == 0)
+    errors = laws.equivalent(THEORY.problem(jax.random.key(0), config).tasks, config)
+    assert np.isinf(errors).all() == (ridge == 0)
 
 
 def test_without_tasks_what_is_made_of_them_is_unknown():
     x = np.random.default_rng(0).normal(size=(6, 3, 2))
     problem, _, config = THEORY.given(x, x.sum(2), x[:, 0], x[:, 0].sum(1))
-    found = THEORY.predict(problem, config, np.array([1]))
-    assert np.isnan(found["icl_error:equivalent"]).all()
-    assert np.isnan(found["idg_error:equivalent"]).all()
-    assert np.isfinite(found["icl_error:best"]).all()
+    curves = THEORY.predict(problem, config, np.array([1]))
+    assert np.isnan(curves["icl_error:equivalent"]).all()
+    assert np.isnan(curves["idg_error:equivalent"]).all()
+    assert np.isfinite(curves["icl_error:best"]).all()

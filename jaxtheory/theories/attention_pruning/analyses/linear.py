@@ -30,13 +30,17 @@ class Rule(NamedTuple):
     ratio: Float[ArrayLike, ""]
     pattern: tuple[int, int] | None = None
 
-    def whole(self, scores: Float[Array, "m n"], valid: Bool[Array, "m n"]) -> Bool[Array, "m n"]:
+    def matrix_mask(
+        self, scores: Float[Array, "m n"], valid: Bool[Array, "m n"]
+    ) -> Bool[Array, "m n"]:
         """True for the weights that are kept; the matrix is one comparison group."""
         if self.pattern is None:
             return pruning.binarize(scores, self.ratio, valid)
         return pruning.binarize_groups(scores, *self.pattern) & valid
 
-    def columns(self, scores: Float[Array, "m n"], valid: Bool[Array, "m n"]) -> Bool[Array, "m n"]:
+    def column_mask(
+        self, scores: Float[Array, "m n"], valid: Bool[Array, "m n"]
+    ) -> Bool[Array, "m n"]:
         """True for the weights that are kept; each output is a comparison group."""
         if self.pattern is None:
             return pruning.binarize_columns(scores, self.ratio, valid)
@@ -47,7 +51,7 @@ def magnitude(
     weights: Float[ArrayLike, "m n"], rule: Rule, valid: Bool[Array, "m n"]
 ) -> Float[Array, "m n"]:
     """Zero the weights of smallest |W_ij|, all outputs together."""
-    return jnp.where(rule.whole(jnp.abs(weights), valid), weights, 0)
+    return jnp.where(rule.matrix_mask(jnp.abs(weights), valid), weights, 0)
 
 
 def wanda(
@@ -62,10 +66,10 @@ def wanda(
     Source: Sun et al. 2024 (public definition); the comparison group is one output.
     """
     scores = jnp.abs(weights) * jnp.sqrt(squares)[:, None]
-    return jnp.where(rule.columns(scores, valid), weights, 0)
+    return jnp.where(rule.column_mask(scores, valid), weights, 0)
 
 
-@linalg.alone  # a batch of triangular systems waits for threads as any call of LAPACK does
+@linalg.unbatch  # a batch of triangular systems waits for threads as any call of LAPACK does
 def _inverse(R: Float[Array, "n n"]) -> Float[Array, "n n"]:
     """Return the inverse of an upper triangular matrix."""
     return solve_triangular(R, jnp.eye(R.shape[-1], dtype=R.dtype), lower=False)
@@ -137,7 +141,7 @@ def sparsegpt(
         rows = lambda a: jax.lax.dynamic_slice_in_dim(a, i * size, size)
         W_in, U_in = rows(W), rows(rows(U).T).T
         scores = (W_in / jnp.diagonal(U_in)[:, None]) ** 2
-        chosen = rule.whole(scores, rows(valid)) if kept_rows is None else rows(kept_rows)
+        chosen = rule.matrix_mask(scores, rows(valid)) if kept_rows is None else rows(kept_rows)
         errors, done = jax.lax.scan(
             prune_input, jnp.zeros_like(W_in), (jnp.arange(size), W_in, U_in.T, chosen)
         )

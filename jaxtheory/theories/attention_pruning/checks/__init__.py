@@ -2,10 +2,11 @@
 small configs on which all checks run.
 """
 
+from jaxtheory.core.theory import checks_of
 from jaxtheory.theories.attention_pruning.checks import baselines, calculus, laws, pruning, training
 from jaxtheory.theories.attention_pruning.model import Config
 
-CHECKS = (*calculus.CHECKS, *laws.CHECKS, *training.CHECKS, *pruning.CHECKS, *baselines.CHECKS)
+CHECKS = checks_of(calculus, laws, training, pruning, baselines)
 
 EXAMPLES = (
     Config(dimension=6, length=8, num_sequences=3, rank=2),

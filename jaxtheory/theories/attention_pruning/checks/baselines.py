@@ -4,32 +4,37 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from jaxtheory.core.theory import Check, Compared
+from jaxtheory.core.theory import Compared, check
 from jaxtheory.ops import linalg
 from jaxtheory.theories.attention_pruning.analyses import baselines
 from jaxtheory.theories.attention_pruning.checks import literal, material
 from jaxtheory.theories.attention_pruning.model import Config
 
 
+@check("wanda: all pairs of each column compared", "Sun et al. 2024", "equal")
 @material.where_long
 def wanda_by_comparison(key: Array, config: Config) -> Compared:
     """Wanda's mask by comparing all pairs of scores, whose norms come from the stacked inputs."""
     problem, *_ = material.setting(key, config)
     flat = problem.inputs.reshape(-1, problem.inputs.shape[-1])
     norms = jnp.sqrt(jnp.sum(flat**2, axis=0))
-    kept = literal.kept_by_comparison(jnp.abs(problem.query) * norms[:, None], config)
-    return baselines.wanda(problem.query, flat.T @ flat, config), problem.query * kept
+    mask = literal.kept_by_comparison(jnp.abs(problem.query) * norms[:, None], config)
+    return baselines.wanda(problem.query, flat.T @ flat, config), problem.query * mask
 
 
+@check("magnitude: all pairs compared", "section 6.1", "equal")
 @material.once
 def magnitude_by_comparison(key: Array, config: Config) -> Compared:
     """The magnitude mask by comparing all pairs of weights of the whole matrix."""
     problem, *_ = material.setting(key, config)
     W = problem.weights
-    kept = literal.kept_by_comparison(jnp.abs(W).ravel(), config).reshape(W.shape)
-    return baselines.magnitude(W, config), W * kept
+    mask = literal.kept_by_comparison(jnp.abs(W).ravel(), config).reshape(W.shape)
+    return baselines.magnitude(W, config), W * mask
 
 
+@check(
+    "sparsegpt: optimal brain surgeon with explicit inverses", "Frantar and Alistarh 2023", "equal"
+)
 @material.where_long
 def sparsegpt_by_inverses(key: Array, config: Config) -> Compared:
     """The optimal brain surgeon with an explicit inverse of the trailing H at every input, on the
@@ -46,24 +51,10 @@ def sparsegpt_by_inverses(key: Array, config: Config) -> Compared:
     columns = jnp.where(later, jnp.einsum("jij->ji", inverses), 0)  # (H_{j:,j:})^-1, column 0
     pivots, W = jnp.diagonal(columns), problem.query
     scores = W**2 / pivots[:, None]
-    kept = literal.kept_by_comparison(scores.ravel(), config).reshape(W.shape)
+    mask = literal.kept_by_comparison(scores.ravel(), config).reshape(W.shape)
 
     def remove(j: Array, W: Array) -> Array:
-        return W - jnp.outer(columns[j], W[j] * (1 - kept[j]) / pivots[j])
+        return W - jnp.outer(columns[j], W[j] * (1 - mask[j]) / pivots[j])
 
     want = jax.lax.fori_loop(0, d, remove, W)
     return baselines.sparsegpt(problem.query, gram, config), want
-
-
-CHECKS = (
-    Check(
-        "wanda: all pairs of each column compared", "Sun et al. 2024", "equal", wanda_by_comparison
-    ),
-    Check("magnitude: all pairs compared", "section 6.1", "equal", magnitude_by_comparison),
-    Check(
-        "sparsegpt: optimal brain surgeon with explicit inverses",
-        "Frantar and Alistarh 2023",
-        "equal",
-        sparsegpt_by_inverses,
-    ),
-)

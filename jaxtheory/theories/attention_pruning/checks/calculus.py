@@ -4,13 +4,14 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from jaxtheory.core.theory import Check, Compared
+from jaxtheory.core.theory import Compared, check
 from jaxtheory.ops import linalg
 from jaxtheory.theories.attention_pruning import calculus, laws, model, training
 from jaxtheory.theories.attention_pruning.checks import literal, material
 from jaxtheory.theories.attention_pruning.model import Config, FusedMask
 
 
+@check("logit_gradient: autodiff of the row loss", "definitions C.4-C.7, D.4", "equal")
 @material.once
 def logit_gradient_autodiff(key: Array, config: Config) -> Compared:
     """The gradient in the logits by reverse-mode autodiff."""
@@ -19,6 +20,7 @@ def logit_gradient_autodiff(key: Array, config: Config) -> Compared:
     return calculus.logit_gradient(f, f - f_star), jax.grad(literal.row_loss)(z, f_star)
 
 
+@check("logit_hessian: autodiff of its gradient", "derived", "equal")
 @material.once
 def logit_hessian_autodiff(key: Array, config: Config) -> Compared:
     """The second derivative in the logits by forward over reverse mode."""
@@ -28,14 +30,16 @@ def logit_hessian_autodiff(key: Array, config: Config) -> Compared:
     return calculus.logit_hessian(f, f - f_star, s), jax.jvp(gradient, (z,), (s,))[1]
 
 
+@check("gradient: autodiff of the loss, one mask and two", "theorem D.5, equation (1)", "equal")
 @material.where_rows
 def gradient_autodiff(key: Array, config: Config) -> Compared:
     """The gradient for one fused mask and for a mask on each factor, by autodiff."""
-    problem, batch, *several = material.setting(key, config)
-    each = lambda function: [function(masks, batch, problem, config) for masks in several]
-    return each(calculus.gradient), each(jax.grad(model.loss))
+    problem, batch, *mask_sets = material.setting(key, config)
+    evaluate = lambda function: [function(masks, batch, problem, config) for masks in mask_sets]
+    return evaluate(calculus.gradient), evaluate(jax.grad(model.loss))
 
 
+@check("hessian_vector_product: jvp of the autodiff gradient, one mask and two", "derived", "equal")
 @material.where_long
 def hessian_autodiff(key: Array, config: Config) -> Compared:
     """The Hessian-vector product by forward over reverse mode, for one mask and for two, along the
@@ -43,12 +47,13 @@ def hessian_autodiff(key: Array, config: Config) -> Compared:
     """
     problem, batch, fused, factors = material.setting(key, config)
     gradient = lambda m: jax.grad(model.loss)(m, batch, problem, config)
-    along = lambda m: jax.tree.map(jnp.flip, m)
+    direction = lambda m: jax.tree.map(jnp.flip, m)
     masks: tuple[model.Params, ...] = (fused, factors)
-    got = [calculus.hessian_vector_product(m, along(m), batch, problem, config) for m in masks]
-    return got, [jax.jvp(gradient, (m,), (along(m),))[1] for m in masks]
+    got = [calculus.hessian_vector_product(m, direction(m), batch, problem, config) for m in masks]
+    return got, [jax.jvp(gradient, (m,), (direction(m),))[1] for m in masks]
 
 
+@check("saliency: its fixed point is stationary", "derived", "equal")
 @material.where_long
 def saliency_stationary(key: Array, config: Config) -> Compared:
     """The iteration M <- saliency(M) contracts where lambda = 4 (L_g - lambda), and ends where
@@ -64,6 +69,7 @@ def saliency_stationary(key: Array, config: Config) -> Compared:
     return fixed, FusedMask(-pull.mask / config.regularization)
 
 
+@check("saliency: gradient descent at huge lambda", "derived", "equal")
 @material.once
 def saliency_limit(key: Array, config: Config) -> Compared:
     """At huge lambda, gradient descent with eta = 1/lambda and no momentum reaches the saliency of
@@ -80,6 +86,7 @@ def saliency_limit(key: Array, config: Config) -> Compared:
     return calculus.saliency(zero, batch, problem, config), state.params
 
 
+@check("curvature_score: squared Jacobian at M = 1", "derived", "equal")
 @material.where_long
 def curvature_diagonal(key: Array, config: Config) -> Compared:
     """The diagonal of the Hessian at M = 1 from the Jacobian of the attention."""
@@ -91,6 +98,7 @@ def curvature_diagonal(key: Array, config: Config) -> Compared:
     ) / config.num_sequences.real
 
 
+@check("hessian_norm: powers of the Hessian, near its spectral radius", "derived", "equal")
 @material.where_long
 def hessian_norm_spectrum(key: Array, config: Config) -> Compared:
     """||H^30 v|| / ||H^29 v|| for the Hessian H formed by autodiff, which is between 0.7 and 1 of
@@ -105,35 +113,3 @@ def hessian_norm_spectrum(key: Array, config: Config) -> Compared:
     want = jnp.linalg.norm(H @ before) / jnp.linalg.norm(before)
     outside = material.excess(got, radius), material.excess(0.7 * radius, got)
     return (got, *outside), (want, *jnp.zeros(2))
-
-
-CHECKS = (
-    Check(
-        "logit_gradient: autodiff of the row loss",
-        "definitions C.4-C.7, D.4",
-        "equal",
-        logit_gradient_autodiff,
-    ),
-    Check("logit_hessian: autodiff of its gradient", "derived", "equal", logit_hessian_autodiff),
-    Check(
-        "gradient: autodiff of the loss, one mask and two",
-        "theorem D.5, equation (1)",
-        "equal",
-        gradient_autodiff,
-    ),
-    Check(
-        "hessian_vector_product: jvp of the autodiff gradient, one mask and two",
-        "derived",
-        "equal",
-        hessian_autodiff,
-    ),
-    Check("saliency: its fixed point is stationary", "derived", "equal", saliency_stationary),
-    Check("saliency: gradient descent at huge lambda", "derived", "equal", saliency_limit),
-    Check("curvature_score: squared Jacobian at M = 1", "derived", "equal", curvature_diagonal),
-    Check(
-        "hessian_norm: powers of the Hessian, near its spectral radius",
-        "derived",
-        "equal",
-        hessian_norm_spectrum,
-    ),
-)

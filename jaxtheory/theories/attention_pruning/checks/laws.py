@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from jaxtheory.core.theory import Check, Compared
+from jaxtheory.core.theory import Check, Compared, check
 from jaxtheory.ops import linalg
 from jaxtheory.ops.attention import softmax
 from jaxtheory.theories.attention_pruning import calculus, laws, model, training
@@ -93,14 +93,14 @@ def gradient_norm(key: Array, config: Config) -> Compared:
     """
     problem, batch, mask, _ = material.setting(key, config)
 
-    def both(mask: FusedMask, *of: Any) -> tuple[Array, Array]:
+    def bound_and_norm(mask: FusedMask, *of: Any) -> tuple[Array, Array]:
         _, c = model.residual(mask, *of)
         return laws.gradient_norm(mask, c, *of), calculus.norm(calculus.gradient(mask, *of))
 
     tight_problem, tight_batch, zero, ones, tight_config = material.opposite(config)
-    of = tight_batch, tight_problem, tight_config
-    cases = [both(zero, *of), both(ones, *of)]
-    bound, measured = both(mask, batch, problem, config)
+    tight_inputs = tight_batch, tight_problem, tight_config
+    cases = [bound_and_norm(zero, *tight_inputs), bound_and_norm(ones, *tight_inputs)]
+    bound, measured = bound_and_norm(mask, batch, problem, config)
     got = [*(case[0] for case in cases), material.excess(measured, bound)]
     return got, [*(case[1] for case in cases), jnp.zeros(())]
 
@@ -121,6 +121,11 @@ def attention_floor(key: Array, config: Config) -> Compared:
     return (bounds[0], excess), (jnp.log(jnp.asarray(1 / 5)), jnp.zeros(2))
 
 
+@check(
+    "lipschitz: derivatives of f, p_1, p_2, p and the gradient",
+    "lemmas F.3-F.7, theorem F.8",
+    "bound",
+)
 @material.where_long
 def lipschitz_derivatives(key: Array, config: Config) -> Compared:
     """The derivatives of f, p_1, p_2, p and the gradient along random masks. Between opposite
@@ -139,13 +144,13 @@ def lipschitz_derivatives(key: Array, config: Config) -> Compared:
         bound = lambda k: k * calculus.norm(v)
         return jax.tree.map(calculus.norm, moved), jax.tree.map(bound, laws.lipschitz(*of))
 
-    problem, batch, mask, other = material.setting(key, config)
-    random = compared(mask, FusedMask(other.query), batch, problem, config)
+    problem, batch, mask, factors = material.setting(key, config)
+    random = compared(mask, FusedMask(factors.query), batch, problem, config)
     if config.num_sequences.cap < 3:
         return random
     tight_problem, tight_batch, zero, _, config = material.opposite(config)
-    along = FusedMask(jnp.zeros((2, 2)).at[0, 0].set(1))
-    tight = compared(zero, along, tight_batch, tight_problem, config)
+    direction = FusedMask(jnp.zeros((2, 2)).at[0, 0].set(1))
+    tight = compared(zero, direction, tight_batch, tight_problem, config)
     return (random[0], tight[0]), (random[1], tight[1])
 
 
@@ -165,6 +170,7 @@ def suprema() -> tuple[Array, dict[str, Array]]:
     }
 
 
+@check("lipschitz: products of what rows reach", "lemmas F.3-F.7", "equal")
 @material.once
 def lipschitz_constants(key: Array, config: Config) -> Compared:
     """The Lipschitz constants as products of the bounds of their factors, each of which a row
@@ -182,6 +188,7 @@ def lipschitz_constants(key: Array, config: Config) -> Compared:
     return laws.lipschitz(batch, problem, config), want
 
 
+@check("ROW_CURVATURE: terms of the row Hessian", "derived", "equal")
 @material.once
 def row_curvature(key: Array, config: Config) -> Compared:
     """The row curvature as the sum of the bounds of its terms, each of which a row reaches. The row
@@ -222,6 +229,7 @@ def smoothness(key: Array, config: Config) -> Compared:
     return got, (laws.lipschitz(tight_batch, tight, config).gradient, jnp.zeros(()))
 
 
+@check("SHARP_ROW_CURVATURE: row Hessians (conjectured)", "derived", "bound")
 @material.once
 def sharp_rows(key: Array, config: Config) -> Compared:
     """The largest spectral norm of the row Hessian over 64 random rows of 5 tokens, from smooth to
@@ -244,6 +252,7 @@ def two_token_curvature(x: Array) -> Array:
     return v @ jax.hessian(row)(z) @ v
 
 
+@check("SHARP_ROW_CURVATURE: maximum for two tokens", "derived", "equal")
 @material.once
 def sharp_at_two_tokens(key: Array, config: Config) -> Compared:
     """The maximum over x by successively finer grids."""
@@ -257,6 +266,7 @@ def sharp_at_two_tokens(key: Array, config: Config) -> Compared:
     return jnp.asarray(laws.SHARP_ROW_CURVATURE), two_token_curvature(x)
 
 
+@check("two_entry_curvature: autodiff in the logits", "derived", "equal")
 @material.once
 def two_entry_formula(key: Array, config: Config) -> Compared:
     """The polynomial at random x."""
@@ -322,6 +332,7 @@ def chain_attained(key: Array, config: Config) -> Compared:
     return got, (pull, pull**2, slope**2)
 
 
+@check("chain: slope and PL inequality", "lemma G.10", "bound")
 @material.where_short
 def chain_inequality(key: Array, config: Config) -> Compared:
     """||grad L_attn|| >= slope ||c|| and (mu / 2)(L_attn - xi) <= ||grad L||^2 for random masks in
@@ -340,6 +351,7 @@ def chain_inequality(key: Array, config: Config) -> Compared:
     return got, (calculus.norm(pull), slope**2)
 
 
+@check("descent: descent lemma over 20 steps", "theorems 4.1, 5.2", "bound")
 @material.where(lambda config: config.mask_init != "ones")
 def descent_path(key: Array, config: Config) -> Compared:
     """L_attn(M_t) <= L(M_0) and the descent lemma, L(M_t+1) + (eta / 2) ||grad L(M_t)||^2 <=
@@ -352,14 +364,15 @@ def descent_path(key: Array, config: Config) -> Compared:
 
     def advance(state: training.State, t: Array) -> tuple[training.State, tuple]:
         loss, slope = jax.value_and_grad(model.loss)(state.params, batch, problem, config)
-        both = loss, model.attention_loss(state.params, batch, problem, config)
-        return training.step(key, t, state, batch, problem, config), (*both, calculus.norm(slope))
+        pair = loss, model.attention_loss(state.params, batch, problem, config)
+        return training.step(key, t, state, batch, problem, config), (*pair, calculus.norm(slope))
 
     _, (losses, attention, slopes) = jax.lax.scan(advance, state, jnp.arange(STEPS))
     got = jnp.max(attention), losses[1:] + eta / 2 * slopes[:-1] ** 2
     return got, (laws.descent(state.params, batch, problem, config), losses[:-1])
 
 
+@check("descent: lambda d^2 / 2 from M_0 = 1", "derived", "equal")
 @material.once
 def descent_from_ones(key: Array, config: Config) -> Compared:
     """L_attn vanishes at M = 1."""
@@ -387,6 +400,7 @@ def convergence(key: Array, config: Config) -> Compared:
     return got, (start, xi, jnp.zeros_like(t))
 
 
+@check("dense_sharpness: dense Hessian at M = 1", "derived", "bound")
 @material.where_rows
 def sharpness(key: Array, config: Config) -> Compared:
     """The step size and the dense Hessian of the loss at M = 1, by autodiff: at most its largest
@@ -396,9 +410,9 @@ def sharpness(key: Array, config: Config) -> Compared:
     ones = jnp.ones_like(mask.mask)
     of_mask = lambda M: model.loss(FusedMask(M.reshape(ones.shape)), batch, problem, config)
     largest = linalg.eigvalsh(jax.hessian(of_mask)(ones.ravel()))[-1]
-    found = laws.dense_sharpness(problem, config)
+    estimate = laws.dense_sharpness(problem, config)
     step = laws.predict_boundary(problem, config) / (2 * (1 + config.momentum))
-    return (found, 0.98 * largest, step * found), (largest * (1 + 1e-9), found, 1 + 1e-9)
+    return (estimate, 0.98 * largest, step * estimate), (largest * (1 + 1e-9), estimate, 1 + 1e-9)
 
 
 def _attained(
@@ -417,17 +431,6 @@ CHECKS = (
     _attained("radius", "assumption E.1", radius, "norms of inputs and weights"),
     _attained("smoothness", "theorem F.8", smoothness),
     _attained("log_attention_floor", "remark 4.2", attention_floor, "attained, and never above"),
-    Check(
-        "lipschitz: derivatives of f, p_1, p_2, p and the gradient",
-        "lemmas F.3-F.7, theorem F.8",
-        "bound",
-        lipschitz_derivatives,
-    ),
-    Check("lipschitz: products of what rows reach", "lemmas F.3-F.7", "equal", lipschitz_constants),
-    Check("ROW_CURVATURE: terms of the row Hessian", "derived", "equal", row_curvature),
-    Check("SHARP_ROW_CURVATURE: row Hessians (conjectured)", "derived", "bound", sharp_rows),
-    Check("SHARP_ROW_CURVATURE: maximum for two tokens", "derived", "equal", sharp_at_two_tokens),
-    Check("two_entry_curvature: autodiff in the logits", "derived", "equal", two_entry_formula),
     _attained(
         "smallest_attention", "lemma G.7", smallest_attention, "||p|| >= delta ||c||, attained"
     ),
@@ -436,9 +439,5 @@ CHECKS = (
         "smallest_weight", "lemma G.5", smallest_weight, "||W o B|| >= w_min ||B||, attained"
     ),
     _attained("chain", "lemma G.10", chain_attained, "equalities for orthogonal tokens"),
-    Check("chain: slope and PL inequality", "lemma G.10", "bound", chain_inequality),
-    Check("descent: descent lemma over 20 steps", "theorems 4.1, 5.2", "bound", descent_path),
-    Check("descent: lambda d^2 / 2 from M_0 = 1", "derived", "equal", descent_from_ones),
-    Check("dense_sharpness: dense Hessian at M = 1", "derived", "bound", sharpness),
     _attained("convergence", "theorem 4.1", convergence, "gradient descent on parabolas"),
 )

@@ -27,14 +27,14 @@ def setting(key: Array, config: Config) -> tuple[Problem, Batch, FusedMask, Fact
     shapes = (S, L, d), (data.HELDOUT, L, d), (2, d, d), (2, d, d), (3, d, d), (3, d, d)
     ends = np.cumsum([math.prod(shape) for shape in shapes])
     draws = jnp.split(jax.random.normal(key, (int(ends[-1]),)), ends[:-1])
-    X, heldout, left, right, uniform, masks = (
+    X, heldout, left_factors, right_factors, uniform, masks = (
         x.reshape(shape) for x, shape in zip(draws, shapes, strict=True)
     )
-    in_rank = (jnp.arange(d) < jnp.asarray(config.rank, int)).astype(left.dtype)
+    in_rank = (jnp.arange(d) < jnp.asarray(config.rank, int)).astype(left_factors.dtype)
     W_Q, W_K = (
         jnp.sqrt(config.logit_scale / data.LITERAL_SCALE / d)
-        * (left * in_rank[None, None, :])
-        @ right
+        * (left_factors * in_rank[None, None, :])
+        @ right_factors
     )
     problem = Problem(
         X, heldout, W_Q, W_K, W_Q @ W_K.T, data.attention_mask(config), jax.nn.sigmoid(uniform)

@@ -5,25 +5,27 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from jaxtheory.core.theory import Check, Compared
+from jaxtheory.core.theory import Compared, check
 from jaxtheory.theories.attention_pruning import model
 from jaxtheory.theories.attention_pruning.analyses import pruning
 from jaxtheory.theories.attention_pruning.checks import literal, material
 from jaxtheory.theories.attention_pruning.model import Config
 
 
+@check("count: floor(rho n), exact for rho = k/100", "end of section 4", "equal")
 @material.once
 def count_one_by_one(key: Array, config: Config) -> Compared:
     """The count at rho = k/100 of 100 entries for every k (floats fall short at 0.29), and at the
     config's rho.
     """
-    n, whole = config.dimension.cap**2, np.arange(100)
-    counts = jax.vmap(pruning.count, (0, None))(jnp.asarray(whole / 100), 100)
+    n, percents = config.dimension.cap**2, np.arange(100)
+    counts = jax.vmap(pruning.count, (0, None))(jnp.asarray(percents / 100), 100)
     return [c.astype(float) for c in (counts, pruning.count(config.pruning_ratio, n))], [
-        jnp.asarray(w, float) for w in (whole, literal.zeros_of(config, n))
+        jnp.asarray(w, float) for w in (percents, literal.zeros_of(config, n))
     ]
 
 
+@check("binarize: all pairs compared, ties in index order", "end of section 4", "equal")
 @material.where_rows
 def binarize_by_comparison(key: Array, config: Config) -> Compared:
     """The binary mask by comparing all pairs of integer scores, which have many ties."""
@@ -33,6 +35,7 @@ def binarize_by_comparison(key: Array, config: Config) -> Compared:
     return got.astype(float), literal.kept_by_comparison(scores.ravel(), config).reshape(shape)
 
 
+@check("doubled: softmax of twice the logits", "derived", "equal")
 @material.once
 def doubled_logits(key: Array, config: Config) -> Compared:
     """The softmax of doubled logits on the rows of `rows`."""
@@ -40,6 +43,7 @@ def doubled_logits(key: Array, config: Config) -> Compared:
     return pruning.doubled(literal.shown_softmax(z)), literal.shown_softmax(2 * z)
 
 
+@check("best_logit_factor: least error of the factors tried", "derived", "equal")
 @material.where_long
 def best_factor_by_search(key: Array, config: Config) -> Compared:
     """The error at the chosen factor is the least over the octaves and the half octaves beside the
@@ -59,23 +63,3 @@ def best_factor_by_search(key: Array, config: Config) -> Compared:
         least,
         jnp.asarray(2**-1.5),
     )
-
-
-CHECKS = (
-    Check(
-        "count: floor(rho n), exact for rho = k/100", "end of section 4", "equal", count_one_by_one
-    ),
-    Check(
-        "binarize: all pairs compared, ties in index order",
-        "end of section 4",
-        "equal",
-        binarize_by_comparison,
-    ),
-    Check("doubled: softmax of twice the logits", "derived", "equal", doubled_logits),
-    Check(
-        "best_logit_factor: least error of the factors tried",
-        "derived",
-        "equal",
-        best_factor_by_search,
-    ),
-)

@@ -4,12 +4,13 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from jaxtheory.core.theory import Check, Compared
+from jaxtheory.core.theory import Compared, check
 from jaxtheory.theories.attention_pruning import laws, model, training
 from jaxtheory.theories.attention_pruning.checks import material
 from jaxtheory.theories.attention_pruning.model import Config
 
 
+@check("step: Algorithm 1 as written, one mask and two", "Algorithm 1", "equal")
 @material.where_long
 def step_as_written(key: Array, config: Config) -> Compared:
     """Two steps of the literal recursion with autodiff gradients, at eta = 1/L_g so that rounding
@@ -50,6 +51,7 @@ def smooth_start(key: Array, config: Config) -> tuple[model.Problem, model.Batch
     return problem, batch, training.Smooth(start, 1 / L_g, model.target(batch, problem, config))
 
 
+@check("init_smooth: eta = 1 / L_g", "theorem 4.1", "equal")
 @material.where_long
 def smooth_start_as_written(key: Array, config: Config) -> Compared:
     """The start of the smooth descent: the mask, 1 / L_g and f*."""
@@ -57,6 +59,7 @@ def smooth_start_as_written(key: Array, config: Config) -> Compared:
     return training.init_smooth(key, problem, config), want
 
 
+@check("smooth_step: plain descent", "theorem 4.1", "equal")
 @material.where_long
 def smooth_as_written(key: Array, config: Config) -> Compared:
     """Two steps of the smooth descent with autodiff gradients."""
@@ -67,12 +70,3 @@ def smooth_as_written(key: Array, config: Config) -> Compared:
         mask = jax.tree.map(lambda m, g: m - start.rate * g, mask, slope)
     step = lambda t, state: training.smooth_step(key, t, state, batch, problem, config)
     return jax.lax.fori_loop(0, 2, step, start), start._replace(params=mask)
-
-
-CHECKS = (
-    Check(
-        "step: Algorithm 1 as written, one mask and two", "Algorithm 1", "equal", step_as_written
-    ),
-    Check("init_smooth: eta = 1 / L_g", "theorem 4.1", "equal", smooth_start_as_written),
-    Check("smooth_step: plain descent", "theorem 4.1", "equal", smooth_as_written),
-)

@@ -1,9 +1,10 @@
 """Independent derivations of the closed forms, and the small configs on which all checks run."""
 
+from jaxtheory.core.theory import checks_of
 from jaxtheory.theories.causal_graph.checks import data, laws, model, training
 from jaxtheory.theories.causal_graph.model import Config
 
-CHECKS = (*data.CHECKS, *model.CHECKS, *laws.CHECKS, *training.CHECKS)
+CHECKS = checks_of(data, model, laws, training)
 
 EXAMPLES = (
     Config(num_states=3, length=5, num_prompts=6),

@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Array
 
 from jaxtheory.core.config import Size
-from jaxtheory.core.theory import Check, Compared
+from jaxtheory.core.theory import Compared, check
 from jaxtheory.ops import linalg
 from jaxtheory.theories.causal_graph import data
 from jaxtheory.theories.causal_graph.checks import literal, material
@@ -19,9 +19,10 @@ GRAPHS = {  # parents that a graph may have, for each length
 }
 
 
+@check("stationary: linear equations", "derived", "equal")
 def stationary_solved(key: Array, config: Config) -> Compared:
     """mu by the linear equations mu pi = mu, sum mu = 1."""
-    if not material.whole(config):
+    if not material.is_unpadded(config):
         return None
     pi = material.transitions(key, 3, config)
     S = pi.shape[1]
@@ -30,10 +31,11 @@ def stationary_solved(key: Array, config: Config) -> Compared:
     return data.stationary(pi), want
 
 
+@check("information: all prompts", material.PAPER, "equal")
 def information_enumerated(key: Array, config: Config) -> Compared:
     """The information and the overlap from the joint law of two tokens, summed over all prompts."""
     S, T = Size.wrap(config.num_states).cap, Size.wrap(config.length).cap
-    if not material.whole(config) or S**T > 300:
+    if not material.is_unpadded(config) or S**T > 300:
         return None
     pi = material.transitions(key, 2, config)
     mu = data.stationary(pi)
@@ -51,9 +53,3 @@ def information_enumerated(key: Array, config: Config) -> Compared:
         tables.append(jnp.stack([I, G]))
     got = data.information(pi, jnp.asarray(parents, jnp.int32), 2, config)
     return jnp.stack(got), (tables[0] + tables[1]) / 2
-
-
-CHECKS = (
-    Check("stationary: linear equations", "derived", "equal", stationary_solved),
-    Check("information: all prompts", material.PAPER, "equal", information_enumerated),
-)

@@ -6,19 +6,20 @@ import numpy as np
 from jaxtyping import Array
 
 from jaxtheory.core.config import Size
-from jaxtheory.core.theory import Check, Compared
+from jaxtheory.core.theory import Compared, check
 from jaxtheory.theories.causal_graph import data, laws, predictions
 from jaxtheory.theories.causal_graph.checks import literal, material
 from jaxtheory.theories.causal_graph.checks.data import GRAPHS
 from jaxtheory.theories.causal_graph.model import Batch, Config, Params
 
 
+@check("first_slope: long prompts", "derived", "equal")
 def slope_of_long_prompts(key: Array, config: Config) -> Compared:
     """The derivative of L at A1 = 0 in each score, with f = mu, a_i = 1/T and eps = 0 as for
     infinitely many tokens, summed over all prompts and queries.
     """
     S, T = Size.wrap(config.num_states).cap, Size.wrap(config.length).cap
-    if not material.whole(config) or S**T > 300:
+    if not material.is_unpadded(config) or S**T > 300:
         return None
     pi = material.transitions(key, 2, config)
     mu, parents = data.stationary(pi), GRAPHS[config.graph](T)
@@ -36,8 +37,10 @@ def slope_of_long_prompts(key: Array, config: Config) -> Compared:
             descent = descent + jnp.stack(rows)
     p = jnp.asarray(parents, jnp.int32)
     batch = material.batch(key, config)
-    told = data.information(pi, p, 2, config)
-    problem = material.problem(batch, config)._replace(information=told[0], overlap=told[1])
+    statistics = data.information(pi, p, 2, config)
+    problem = material.problem(batch, config)._replace(
+        information=statistics[0], overlap=statistics[1]
+    )
     return laws.first_slope(problem, config), descent
 
 
@@ -47,22 +50,24 @@ def counted(batch: Batch, p: Array, config: Config) -> Array:
     """
     X = jax.nn.one_hot(batch.s, Size.wrap(config.num_states).cap)
     adjacency = jax.nn.one_hot(p - 1, len(p))  # zero where there is no parent
-    asked = jnp.einsum("ij,pjs,ps->pi", adjacency, X, X[:, -1])
-    return jnp.einsum("pi,pis->ps", asked, X)
+    children = jnp.einsum("ij,pjs,ps->pi", adjacency, X, X[:, -1])
+    return jnp.einsum("pi,pis->ps", children, X)
 
 
+@check("posterior: one-hot counts", "derived", "equal")
 def posterior_counted(key: Array, config: Config) -> Compared:
     """The posterior mean of a Dirichlet law from one-hot counts."""
-    if not material.whole(config):
+    if not material.is_unpadded(config):
         return None
     batch, p = material.batch(key, config), data.parents(key, config)
     n = counted(batch, p, config) + config.concentration
     return laws.posterior(batch, p, config), n / jnp.sum(n, axis=1, keepdims=True)
 
 
+@check("levels: one-hot counts", "derived", "equal")
 def levels_counted(key: Array, config: Config) -> Compared:
     """The levels from one-hot counts."""
-    if not material.whole(config):
+    if not material.is_unpadded(config):
         return None
     batch, p = material.batch(key, config), data.parents(key, config)
     S, eps = Size.wrap(config.num_states).cap, config.epsilon
@@ -78,29 +83,22 @@ def levels_counted(key: Array, config: Config) -> Compared:
     return jnp.stack(list(laws.levels(batch, p, config))), jnp.stack(want)
 
 
+@check("first_attention: at the graph", "derived", "equal")
 def metrics_at_the_graph(key: Array, config: Config) -> Compared:
     """With all attention at the parents the metrics of attention are 1, 0 and 1, and the lags those
     of the graph.
     """
     batch, p = material.batch(key, config), data.parents(key, config)
-    if not material.whole(config) or Size.wrap(config.length).cap < 3:
+    if not material.is_unpadded(config) or Size.wrap(config.length).cap < 3:
         return None
     T, S = Size.wrap(config.length).cap, Size.wrap(config.num_states).cap
     adjacency = jax.nn.one_hot(p - 1, T)
     problem = material.problem(batch, config)._replace(parents=p)
     params = Params(1000 * adjacency, 2.5 * jnp.eye(S) + 1)
-    found = predictions.metrics(params, problem, config)
+    metrics = predictions.metrics(params, problem, config)
     rows = jnp.arange(1.0, T + 1)[:, None]
     W = jnp.where((p > 0)[:, None], adjacency, jnp.tril(jnp.ones((T, T))) / rows)
     lags = jnp.stack([jnp.mean(jnp.diagonal(W, -d)) for d in range(T)])
     names = ("parent_attention", "stray_attention", "parent_selected", "strength")
-    got = jnp.concatenate([jnp.stack([found[name] for name in names]), found["lags"]])
+    got = jnp.concatenate([jnp.stack([metrics[name] for name in names]), metrics["lags"]])
     return got, jnp.concatenate([jnp.array([1.0, 0.0, 1.0, 2.5]), lags])
-
-
-CHECKS = (
-    Check("first_slope: long prompts", "derived", "equal", slope_of_long_prompts),
-    Check("posterior: one-hot counts", "derived", "equal", posterior_counted),
-    Check("levels: one-hot counts", "derived", "equal", levels_counted),
-    Check("first_attention: at the graph", "derived", "equal", metrics_at_the_graph),
-)

@@ -12,7 +12,7 @@ from jaxtheory.theories.causal_graph.model import Batch, Config, Problem
 PAPER = "arXiv 2402.14735"
 
 
-def whole(config: Config) -> bool:
+def is_unpadded(config: Config) -> bool:
     """True if no size is padded."""
     names = ("num_states", "length", "num_prompts")
     return all(Size.wrap(getattr(config, n)).value is None for n in names)

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from jaxtheory.core.config import Size
-from jaxtheory.core.theory import Check, Compared
+from jaxtheory.core.theory import Compared, check
 from jaxtheory.ops import draws
 from jaxtheory.theories.causal_graph import calculus, model
 from jaxtheory.theories.causal_graph.checks import literal, material
@@ -19,9 +19,10 @@ def weights(key: Array, config: Config) -> Params:
     return Params(draws.normal(one, T, T), draws.normal(two, S, S))
 
 
+@check("gradient: autodiff of the layers", material.PAPER, "equal")
 def loss_by_prompt(key: Array, config: Config) -> Compared:
     """The loss and its gradient against autodiff of the layers with whole matrices."""
-    if not material.whole(config):
+    if not material.is_unpadded(config):
         return None
     batch, params = material.batch(key, config), weights(key, config)
     S, T = Size.wrap(config.num_states).cap, Size.wrap(config.length).cap
@@ -34,6 +35,3 @@ def loss_by_prompt(key: Array, config: Config) -> Compared:
     got = model.loss(params, batch, problem, config)
     slope = calculus.gradient(params, batch, problem, config)
     return (got, slope), jax.value_and_grad(loss)(params)
-
-
-CHECKS = (Check("gradient: autodiff of the layers", material.PAPER, "equal", loss_by_prompt),)

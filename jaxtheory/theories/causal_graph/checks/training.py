@@ -21,7 +21,7 @@ def steps(name: str, key: Array, config: Config) -> Compared:
     """Three steps, the second stage from step 2 on, against autodiff of the layers with whole
     matrices.
     """
-    if not material.whole(config):
+    if not material.is_unpadded(config):
         return None
     config = config.replace(learning_rate=0.7, second_rate=0.2, switch_step=2)
     batch, params = material.batch(key, config), weights(key, config)

@@ -5,6 +5,7 @@ small configs on which all checks run.
 from collections.abc import Callable
 from typing import Any
 
+from jaxtheory.core.theory import checks_of
 from jaxtheory.theories.contextual_bigram.checks import (
     bounds,
     calculus,
@@ -20,7 +21,7 @@ from jaxtheory.theories.contextual_bigram.checks import (
 from jaxtheory.theories.contextual_bigram.model import SELECTED, Config
 
 
-def _few(config: Config) -> bool:
+def _small_vocabulary(config: Config) -> bool:
     """True for few tokens, whose sums run over their values, with any weights and proximal map."""
     return config.num_states.cap <= SELECTED
 
@@ -41,8 +42,8 @@ def _all(*rules: Callable[[Config], bool]) -> Callable[[Config], bool]:
 
 # The examples on which a check is run. Laws depend on the weights, and data and gradients depend on
 # the number of tokens. Training is composed of these, so it needs neither.
-_FIRST = _all(_few, _even, _plain)
-_LAWS, _SIZES = _all(_few, _plain), _all(_even, _plain)
+_FIRST = _all(_small_vocabulary, _even, _plain)
+_LAWS, _SIZES = _all(_small_vocabulary, _plain), _all(_even, _plain)
 _FILES = {
     model: _SIZES,
     data: _SIZES,
@@ -61,8 +62,8 @@ _ONE_BY_ONE = {
     "generate": _FIRST,
     "sequences": _FIRST,
     "gradient": _SIZES,
-    "soft_threshold": _all(_few, _even),
-    "step": _all(_few, _even),
+    "soft_threshold": _all(_small_vocabulary, _even),
+    "step": _all(_small_vocabulary, _even),
     "elapsed": _FIRST,
     "boosting_steps": _FIRST,
     "draw": _FIRST,
@@ -72,7 +73,7 @@ CHECKS = tuple(
         fn=material.on_a_task(check.fn, _ONE_BY_ONE.get(check.name.split(":")[0], applies))
     )
     for file, applies in _FILES.items()
-    for check in file.CHECKS
+    for check in checks_of(file)
 )
 
 _FAST: dict[str, Any] = {

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from jaxtheory.core.theory import Check, Compared
+from jaxtheory.core.theory import Compared, check
 from jaxtheory.theories.contextual_bigram import calculus, model
 from jaxtheory.theories.contextual_bigram.laws import bounds, population
 from jaxtheory.theories.contextual_bigram.model import Config, Params, Problem
@@ -52,17 +52,19 @@ def thresholding(A: Array, problem: Problem, config: Config) -> tuple[Array, Arr
 
 def rounding(A: Array, problem: Problem, config: Config) -> tuple[Array, Array]:
     """|A^ - Q| where the support is kept, divided by its sum, with its bound."""
-    kept = jnp.where(problem.context > 0, A, 0)
-    error = kept / jnp.sum(kept, axis=0, keepdims=True) - problem.context
+    A_support = jnp.where(problem.context > 0, A, 0)
+    error = A_support / jnp.sum(A_support, axis=0, keepdims=True) - problem.context
     return population.norm(error, problem.stationary), bounds.rounding_bound(A, problem, config)
 
 
+@check("threshold_bounds: thresholded matrices near the line", "lemma E.2", "bound")
 def threshold_bound(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """The threshold bounds at any alpha, with noise."""
     problem, config = lengthened(problem, config)
     return thresholding(near_line(key, problem)[0], problem, config)
 
 
+@check("threshold_bounds: attained", "lemma E.2", "equal")
 def threshold_attained(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """For uniform weights, |Delta_A| equals its bound at alpha = 1, and the change of alpha_A
     equals its own times sqrt(1 - Q/T) on the line.
@@ -77,26 +79,15 @@ def threshold_attained(key: Array, problem: Problem, params: Params, config: Con
     return (bound, most), (size, change / share)
 
 
+@check("rounding_bound: rounded matrices near the line", "lemma F.1", "bound")
 def rounding_bounded(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """The rounding bound at any alpha, with noise."""
     problem, config = lengthened(problem, config)
     return rounding(near_line(key, problem)[0], problem, config)
 
 
+@check("rounding_bound: attained", "lemma F.1", "equal")
 def rounding_attained(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """The rounding bound is attained by uniform weights at alpha = 1, by others on the line."""
     place = 1 if config.weights == "uniform" else 2
     return rounding(near_line(key, problem)[place], problem, config)
-
-
-CHECKS = (
-    Check(
-        "threshold_bounds: thresholded matrices near the line",
-        "lemma E.2",
-        "bound",
-        threshold_bound,
-    ),
-    Check("threshold_bounds: attained", "lemma E.2", "equal", threshold_attained),
-    Check("rounding_bound: rounded matrices near the line", "lemma F.1", "bound", rounding_bounded),
-    Check("rounding_bound: attained", "lemma F.1", "equal", rounding_attained),
-)

@@ -4,13 +4,14 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from jaxtheory.core.theory import Check, Compared
+from jaxtheory.core.theory import Compared, check
 from jaxtheory.ops import linalg
 from jaxtheory.theories.contextual_bigram import calculus
 from jaxtheory.theories.contextual_bigram.checks import literal, material
 from jaxtheory.theories.contextual_bigram.model import Config, Params, Problem
 
 
+@check("gradient: autodiff of the one-hot loss", "lemma B.3", "equal")
 def gradient_autodiff(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """The gradient by autodiff, at columns of A with any sum."""
     params, batch = material.loose(params), material.random_batch(key, config)
@@ -18,6 +19,7 @@ def gradient_autodiff(key: Array, problem: Problem, params: Params, config: Conf
     return calculus.gradient(params, batch, problem, config), want
 
 
+@check("preconditioned: the matrices written out", "equation (4)", "equal")
 def preconditioned_matrices(
     key: Array, problem: Problem, params: Params, config: Config
 ) -> Compared:
@@ -26,16 +28,18 @@ def preconditioned_matrices(
     return calculus.preconditioned(g, problem, config), literal.preconditioned(g, problem)
 
 
+@check("softmax_gradient: autodiff in the logits", "section 5.2", "equal")
 def softmax_autodiff(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """The gradient in the logits by autodiff of the loss."""
     batch = material.random_batch(key, config)
-    of = lambda W: params._replace(attention=jax.nn.softmax(W, axis=0))
-    want = jax.grad(lambda W: literal.loss(of(W), batch, config))(params.attention)
-    here = of(params.attention)
-    g = calculus.gradient(here, batch, problem, config)
-    return calculus.softmax_gradient(here.attention, g.attention), want
+    apply_softmax = lambda W: params._replace(attention=jax.nn.softmax(W, axis=0))
+    want = jax.grad(lambda W: literal.loss(apply_softmax(W), batch, config))(params.attention)
+    point = apply_softmax(params.attention)
+    g = calculus.gradient(point, batch, problem, config)
+    return calculus.softmax_gradient(point.attention, g.attention), want
 
 
+@check("soft_threshold: case by case", "equation (6)", "equal")
 def soft_threshold_cases(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """The proximal map case by case, on a grid that contains the corners."""
     grid = [i / 16 for i in range(-8, 9)]
@@ -47,6 +51,7 @@ def soft_threshold_cases(key: Array, problem: Problem, params: Params, config: C
     return calculus.soft_threshold(jnp.asarray(grid), lam, config), jnp.asarray(cases)
 
 
+@check("on_simplex: multiplier by bisection", "derived", "equal")
 def simplex_bisected(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """The projection max(a - nu, 0) with the nu that makes it sum to 1, by bisection."""
     A = 3 * params.attention
@@ -62,6 +67,7 @@ def simplex_bisected(key: Array, problem: Problem, params: Params, config: Confi
     return calculus.on_simplex(A, config), jnp.maximum(A - ((low + high) / 2)[None, :], 0)
 
 
+@check("projected: least change with column sums 1", "equation (6)", "equal")
 def affine_projection(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """The least change with column sums 1: a + 1 (1^T 1)^-1 (1 - 1^T a)."""
     A = material.loose(params).attention
@@ -69,6 +75,7 @@ def affine_projection(key: Array, problem: Problem, params: Params, config: Conf
     return calculus.projected(A, config), A + one @ linalg.inv(one.T @ one) @ (1 - one.T @ A)
 
 
+@check("rounded: entry by entry, idempotent, empty columns", "appendix F, section E.1", "equal")
 def rounding_by_entries(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """Rounding and thresholding entry by entry. Rounding twice is rounding once, and a column
     without a positive entry is uniform and flagged.
@@ -84,21 +91,3 @@ def rounding_by_entries(key: Array, problem: Problem, params: Params, config: Co
     thresholded = calculus.thresholded(A, theta, config)
     got = rounded, calculus.rounded(rounded, theta, config), thresholded, empty
     return got, (want, want, literal.projected(large), jnp.zeros_like(empty).at[0].set(1))
-
-
-CHECKS = (
-    Check("gradient: autodiff of the one-hot loss", "lemma B.3", "equal", gradient_autodiff),
-    Check(
-        "preconditioned: the matrices written out", "equation (4)", "equal", preconditioned_matrices
-    ),
-    Check("softmax_gradient: autodiff in the logits", "section 5.2", "equal", softmax_autodiff),
-    Check("soft_threshold: case by case", "equation (6)", "equal", soft_threshold_cases),
-    Check("on_simplex: multiplier by bisection", "derived", "equal", simplex_bisected),
-    Check("projected: least change with column sums 1", "equation (6)", "equal", affine_projection),
-    Check(
-        "rounded: entry by entry, idempotent, empty columns",
-        "appendix F, section E.1",
-        "equal",
-        rounding_by_entries,
-    ),
-)

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from jaxtheory.core.theory import Check, Compared
+from jaxtheory.core.theory import Compared, check
 from jaxtheory.theories.contextual_bigram import data, model
 from jaxtheory.theories.contextual_bigram.checks import literal, material
 from jaxtheory.theories.contextual_bigram.model import Config, Params, Problem
@@ -13,6 +13,7 @@ BATCHES = 400
 GENERATED = 4000  # batches of generated contexts, whose tokens depend on each other only weakly
 
 
+@check("stationary: P mu = mu", "derived (GTH elimination)", "equal")
 def stationary_fixed(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """P mu = mu and 1^T mu = 1, for a random P, for one of rare tokens, and by columns of the drawn
     or given P.
@@ -25,6 +26,7 @@ def stationary_fixed(key: Array, problem: Problem, params: Params, config: Confi
     return (mu, jnp.sum(mu, axis=1)), (jnp.einsum("cyx,cx->cy", P, mu), jnp.ones(2))
 
 
+@check("problem: sums, stationarity, sparsity, correlation", "section 2.1, section 4", "equal")
 def problem_is_a_task(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """Columns sum to 1, mu is stationary for P and P~, Q has Q entries in each column, and P~ has
     correlation rho with P or is P.
@@ -51,18 +53,20 @@ def problem_is_a_task(key: Array, problem: Problem, params: Params, config: Conf
     return got, jax.tree.map(lambda x: jnp.asarray(x, float), want)
 
 
+@check("dirichlet: first and second moments", "derived", "sample")
 def dirichlet_moments(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """Means 1/N, second moments (alpha + 1) / (N (N alpha + 1)) and cross moments alpha / (N (N
     alpha + 1)).
     """
     N, alpha = config.num_states.cap, config.concentration
     p = data.dirichlet(key, model.Size(material.DRAWS), config)
-    found = jnp.concatenate([p, p**2, p * jnp.roll(p, 1, axis=1)], axis=1)
+    monomials = jnp.concatenate([p, p**2, p * jnp.roll(p, 1, axis=1)], axis=1)
     one = jnp.ones(N) / N
     law = jnp.concatenate([one, one * (alpha + 1) / (N * alpha + 1), one * alpha / (N * alpha + 1)])
-    return jnp.mean(found, axis=0), law, jnp.std(found, axis=0) / material.DRAWS**0.5
+    return jnp.mean(monomials, axis=0), law, jnp.std(monomials, axis=0) / material.DRAWS**0.5
 
 
+@check("problem: a given P is taken", "section 2.1", "equal")
 def given_is_taken(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """A given P is used row by row as it was given."""
     if config.given is None:
@@ -70,6 +74,11 @@ def given_is_taken(key: Array, problem: Problem, params: Params, config: Config)
     return data.problem(key, config).transition, jnp.asarray(config.given)
 
 
+@check(
+    "sample: law of query, attended token and label, of tokens and of pairs",
+    "equation (1)",
+    "sample",
+)
 def samples_law(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """Laws over many batches: the joint law of query, token at the first attended position and
     label, which is mu_k times lemma B.1; the law of each token; and that of neighboring pairs,
@@ -98,6 +107,7 @@ def samples_law(key: Array, problem: Problem, params: Params, config: Config) ->
     return frequencies, law, jax.tree.map(lambda p: jnp.sqrt(p * (1 - p) / n), law)
 
 
+@check("thresholds: mean over the dither", "derived", "bound")
 def thresholds_dither(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """The mean over a grid of U of floor(c 2^16 + U), over 2^16, is the cumulative mu to half the
     grid's spacing.
@@ -109,6 +119,7 @@ def thresholds_dither(key: Array, problem: Problem, params: Params, config: Conf
     return jnp.abs(mean - cumulative), jnp.full(mean.shape, 0.51 / 1000 / 2**16)
 
 
+@check("count_reached: all thresholds compared", "derived", "equal")
 def tokens_count(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """Tokens by comparison with every threshold, also of halves at the thresholds."""
     drawn = jax.random.bits(key, (5, 64), jnp.uint16).astype(jnp.int32)
@@ -118,6 +129,7 @@ def tokens_count(key: Array, problem: Problem, params: Params, config: Config) -
     return data.count_reached(halves, limits, config).astype(float), want.astype(float)
 
 
+@check("generate: law of the next two tokens", "section 2.1", "sample")
 def generated_law(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """Two further tokens from a fixed start, whose joint law is that of two steps of P X q^(k)."""
     N, T = config.num_states.cap, config.length.cap
@@ -135,6 +147,7 @@ def generated_law(key: Array, problem: Problem, params: Params, config: Config) 
     return frequencies, law, jnp.sqrt(law * (1 - law) / len(outputs))
 
 
+@check("sequences: law of first token, query and label", "section 2.1", "sample")
 def sequences_law(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """The law of first token, query and label over many batches, by T + 1 steps of the law of all
     windows, which has N^(T+1) numbers.
@@ -156,26 +169,3 @@ def sequences_law(key: Array, problem: Problem, params: Params, config: Config) 
     hot = lambda x: jax.nn.one_hot(x, N)
     frequencies = jnp.einsum("bi,bk,bl->ikl", hot(x[:, 0]), hot(query), hot(label)) / len(label)
     return frequencies, joint, jnp.sqrt(joint * (1 - joint) / len(label))
-
-
-CHECKS = (
-    Check("stationary: P mu = mu", "derived (GTH elimination)", "equal", stationary_fixed),
-    Check(
-        "problem: sums, stationarity, sparsity, correlation",
-        "section 2.1, section 4",
-        "equal",
-        problem_is_a_task,
-    ),
-    Check("problem: a given P is taken", "section 2.1", "equal", given_is_taken),
-    Check("dirichlet: first and second moments", "derived", "sample", dirichlet_moments),
-    Check(
-        "sample: law of query, attended token and label, of tokens and of pairs",
-        "equation (1)",
-        "sample",
-        samples_law,
-    ),
-    Check("thresholds: mean over the dither", "derived", "bound", thresholds_dither),
-    Check("count_reached: all thresholds compared", "derived", "equal", tokens_count),
-    Check("generate: law of the next two tokens", "section 2.1", "sample", generated_law),
-    Check("sequences: law of first token, query and label", "section 2.1", "sample", sequences_law),
-)

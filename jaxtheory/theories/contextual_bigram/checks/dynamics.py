@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from jaxtheory.core.config import Size
-from jaxtheory.core.theory import Check, Compared
+from jaxtheory.core.theory import Compared, check
 from jaxtheory.theories.contextual_bigram import model, training
 from jaxtheory.theories.contextual_bigram.checks import literal
 from jaxtheory.theories.contextual_bigram.laws import dynamics, population
@@ -18,11 +18,12 @@ from jaxtheory.theories.contextual_bigram.model import Config, Params, Problem
 
 def trained(problem: Problem, config: Config, length: int, step: Callable) -> population.Alignment:
     """The alphas along a run of the matrices."""
-    seen = lambda s, t: (step(t, s), population.alignment(s, problem, config))
+    advance = lambda s, t: (step(t, s), population.alignment(s, problem, config))
     start = model.init(problem.stationary, problem, config)
-    return jax.lax.scan(seen, start, jnp.arange(length))[1]
+    return jax.lax.scan(advance, start, jnp.arange(length))[1]
 
 
+@check("path: population descent on the matrices", "equation (8)", "equal")
 def path_of_matrices(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """Steps of the algorithm `population`, before the switch and after it."""
     config = config.replace(switch_step=2, learning_rate=0.3)
@@ -35,6 +36,7 @@ def path_of_matrices(key: Array, problem: Problem, params: Params, config: Confi
     return dynamics.path(5, problem, config), run
 
 
+@check("path: threshold and prox on the matrices", "derived", "equal")
 def prox_path_of_matrices(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """The algorithm's steps along the expected gradient, where threshold and proximal map are
     active.
@@ -54,6 +56,7 @@ def prox_path_of_matrices(key: Array, problem: Problem, params: Params, config: 
     return dynamics.path(7, problem, config, prox=True), run
 
 
+@check("sparsified: prox and projection of the matrix", "derived", "equal")
 def sparsified_matrix(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """The proximal map with lambda between the entries off and on the support, with lambda below
     both, and with a share of the smaller where it has no effect.
@@ -74,6 +77,7 @@ def sparsified_matrix(key: Array, problem: Problem, params: Params, config: Conf
     return jax.vmap(one)(jax.random.uniform(key, (6,)), alpha, above)
 
 
+@check("early: solves the linear equations", "equation (9)", "equal")
 def early_solves(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """The early form solves d alpha_V / ds = alpha_A + d and d alpha_A / ds = alpha_V, from 0."""
     s = jnp.concatenate([jnp.zeros(1), jax.random.uniform(key, (8,), maxval=5.0)])
@@ -83,6 +87,7 @@ def early_solves(key: Array, problem: Problem, params: Params, config: Config) -
     return (slope.attention, slope.value, start), (alpha.value, alpha.attention + d, jnp.zeros(2))
 
 
+@check("elapsed: sum of the rates", "equation (8)", "equal")
 def elapsed_sum(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """Elapsed time as the sum of the rates of all steps before, over the switch."""
     t = jnp.arange(9, dtype=jnp.int32)
@@ -90,6 +95,7 @@ def elapsed_sum(key: Array, problem: Problem, params: Params, config: Config) ->
     return dynamics.elapsed(t, config), jnp.cumsum(rates) - rates
 
 
+@check("boosting_steps: inverts the early form", "derived", "equal")
 def boosting_steps_reach(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """alpha_V of the early form reaches the level after that many steps."""
     level = jnp.asarray([0.01, 0.1, 1.0])
@@ -97,6 +103,7 @@ def boosting_steps_reach(key: Array, problem: Problem, params: Params, config: C
     return dynamics.early(config.learning_rate * steps, problem, config).value, level
 
 
+@check("boosting_steps: within a tenth of equation (8)", "lemma D.1", "bound")
 def boosting_steps_population(
     key: Array, problem: Problem, params: Params, config: Config
 ) -> Compared:
@@ -115,6 +122,7 @@ def boosting_steps_population(
     return jnp.abs(steps - reached), 0.1 * reached
 
 
+@check("eigenvalues: trace and determinant of the Jacobian", "section 3.4", "equal")
 def eigenvalues_of_jacobian(
     key: Array, problem: Problem, params: Params, config: Config
 ) -> Compared:
@@ -130,25 +138,3 @@ def eigenvalues_of_jacobian(
     values = dynamics.eigenvalues(problem, config)
     det = J[0, 0] * J[1, 1] - J[0, 1] * J[1, 0]
     return jnp.stack([jnp.sum(values), jnp.prod(values)]), jnp.stack([jnp.trace(J), det])
-
-
-CHECKS = (
-    Check("path: population descent on the matrices", "equation (8)", "equal", path_of_matrices),
-    Check("path: threshold and prox on the matrices", "derived", "equal", prox_path_of_matrices),
-    Check("sparsified: prox and projection of the matrix", "derived", "equal", sparsified_matrix),
-    Check("early: solves the linear equations", "equation (9)", "equal", early_solves),
-    Check("elapsed: sum of the rates", "equation (8)", "equal", elapsed_sum),
-    Check("boosting_steps: inverts the early form", "derived", "equal", boosting_steps_reach),
-    Check(
-        "boosting_steps: within a tenth of equation (8)",
-        "lemma D.1",
-        "bound",
-        boosting_steps_population,
-    ),
-    Check(
-        "eigenvalues: trace and determinant of the Jacobian",
-        "section 3.4",
-        "equal",
-        eigenvalues_of_jacobian,
-    ),
-)

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from jaxtheory.core.theory import Check, Compared
+from jaxtheory.core.theory import Compared, check
 from jaxtheory.ops import linalg
 from jaxtheory.theories.contextual_bigram.checks import literal, material
 from jaxtheory.theories.contextual_bigram.checks.literal import Population
@@ -13,6 +13,7 @@ from jaxtheory.theories.contextual_bigram.laws import noise
 from jaxtheory.theories.contextual_bigram.model import Config, Params, Problem
 
 
+@check("occupancy_moment: enumeration of all contexts", "derived", "equal")
 @literal.enumerated
 def occupancy_enumerated(
     everything: Population, problem: Problem, params: Params, config: Config
@@ -25,6 +26,7 @@ def occupancy_enumerated(
     )
 
 
+@check("residual_moment: enumeration of all contexts", "derived", "equal")
 @literal.enumerated
 def residual_enumerated(
     everything: Population, problem: Problem, params: Params, config: Config
@@ -37,6 +39,7 @@ def residual_enumerated(
     )
 
 
+@check("attention_variance: enumeration at unattended positions", "derived", "equal")
 @literal.enumerated
 def variance_enumerated(
     everything: Population, problem: Problem, params: Params, config: Config
@@ -54,18 +57,22 @@ def variance_enumerated(
         A = A.at[position, k].set(0)
     params = params._replace(attention=A)
     u = literal.errors(params, everything) @ params.value  # V^T r: context, query, label, token
-    here, there = (jnp.einsum("mkyn,mkn->mky", u, everything.X[:, position]) for position in free)
-    square = jnp.sum(everything.law * (here - there) ** 2, axis=(0, 2)) / 2
+    g_first, g_second = (
+        jnp.einsum("mkyn,mkn->mky", u, everything.X[:, position]) for position in free
+    )
+    square = jnp.sum(everything.law * (g_first - g_second) ** 2, axis=(0, 2)) / 2
     want = square / problem.stationary**2 / config.batch_size.cap
     return noise.attention_variance(params, problem, config), want
 
 
+@check("attention_variance: matrices of each column", "derived", "equal")
 def variance_by_trace(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """tr(V C V^T R_k) with R_k formed column by column."""
     want = literal.traces(params, problem) / problem.stationary / config.batch_size.cap
     return noise.attention_variance(params, problem, config), want
 
 
+@check("factor: of singular matrices", "derived", "equal")
 def factor_squares(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """The factors of R, which is singular along 1, and of S, with nonnegative diagonals."""
     R = noise.residual_moment(params, problem, config)
@@ -76,6 +83,7 @@ def factor_squares(key: Array, problem: Problem, params: Params, config: Config)
     return (squares, diagonal), (jnp.stack([R, S]), jnp.abs(diagonal))
 
 
+@check("draw: covariance of the draws", "appendix I; covariance derived", "sample")
 def draw_covariance(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """Second moments of all entries of h_A, and those of h_V against the Kronecker form."""
     mu, B, n = problem.stationary, config.batch_size.cap, 30_000
@@ -93,6 +101,7 @@ def draw_covariance(key: Array, problem: Problem, params: Params, config: Config
     return jax.tree.map(lambda x: x.T @ x / n, flat), want, jax.tree.map(error, want)
 
 
+@check("growth_noise: noise of the start over pairs of tokens", "derived", "equal")
 def sign_law_from_pairs(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """z = d sqrt(2 / eta) K_Q / std of <h_V, P - mu 1^T> / K_P, the noise of a batch at the start
     summed over two independent tokens.
@@ -106,6 +115,7 @@ def sign_law_from_pairs(key: Array, problem: Problem, params: Params, config: Co
     return noise.growth_noise(problem, config), want
 
 
+@check("predict_boundary: eigenvalue of the curvature", "derived", "equal")
 def boundary_is_stable(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """eta* times the largest eigenvalue of the curvature is 2, with |Delta_A|^2 at the size that
     one step of contraction and noise keep; its variance by matrices.
@@ -115,39 +125,8 @@ def boundary_is_stable(key: Array, problem: Problem, params: Params, config: Con
     at_task = Params(problem.context, problem.transition)
     added = eta**2 * (T - 1) * jnp.sum(literal.traces(at_task, problem)) / (B * K_P**2)
     size = added / (1 - (1 - eta) ** 2)
-    kept = (1 - eta) ** 2 * size + added
-    corner = 1 + 1 / (T * K_Q) + kept / K_Q
+    next_size = (1 - eta) ** 2 * size + added
+    corner = 1 + 1 / (T * K_Q) + next_size / K_Q
     curvature = jnp.asarray([[1.0, 1.0], [1.0, 0.0]]).at[1, 1].set(corner)
     want = 2 / linalg.eigvalsh(curvature)[-1]
-    return (eta, kept), (want, size)
-
-
-CHECKS = (
-    Check(
-        "predict_boundary: eigenvalue of the curvature",
-        "derived",
-        "equal",
-        boundary_is_stable,
-    ),
-    Check(
-        "occupancy_moment: enumeration of all contexts", "derived", "equal", occupancy_enumerated
-    ),
-    Check("residual_moment: enumeration of all contexts", "derived", "equal", residual_enumerated),
-    Check(
-        "attention_variance: enumeration at unattended positions",
-        "derived",
-        "equal",
-        variance_enumerated,
-    ),
-    Check("attention_variance: matrices of each column", "derived", "equal", variance_by_trace),
-    Check("factor: of singular matrices", "derived", "equal", factor_squares),
-    Check(
-        "draw: covariance of the draws", "appendix I; covariance derived", "sample", draw_covariance
-    ),
-    Check(
-        "growth_noise: noise of the start over pairs of tokens",
-        "derived",
-        "equal",
-        sign_law_from_pairs,
-    ),
-)
+    return (eta, next_size), (want, size)

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from jaxtheory.core.theory import Check, Compared
+from jaxtheory.core.theory import Compared, check
 from jaxtheory.ops import linalg
 from jaxtheory.theories.contextual_bigram import model
 from jaxtheory.theories.contextual_bigram.checks import literal, material
@@ -16,6 +16,7 @@ from jaxtheory.theories.contextual_bigram.laws import population
 from jaxtheory.theories.contextual_bigram.model import Config, Params, Problem
 
 
+@check("population_loss: enumeration of all contexts", "derived", "equal")
 @literal.enumerated
 def population_loss_enumerated(
     everything: Population, problem: Problem, params: Params, config: Config
@@ -27,6 +28,7 @@ def population_loss_enumerated(
     )
 
 
+@check("expected_gradient: autodiff of the enumeration", "lemma B.7", "equal")
 @literal.enumerated
 def expected_gradient_enumerated(
     everything: Population, problem: Problem, params: Params, config: Config
@@ -38,6 +40,7 @@ def expected_gradient_enumerated(
     )
 
 
+@check("expected_preconditioned: autodiff of the enumeration", "lemma B.8", "equal")
 @literal.enumerated
 def expected_preconditioned_enumerated(
     everything: Population, problem: Problem, params: Params, config: Config
@@ -49,6 +52,7 @@ def expected_preconditioned_enumerated(
     return population.expected_preconditioned(params, problem, config), want
 
 
+@check("bayes_loss: enumeration of all contexts", "derived", "equal")
 @literal.enumerated
 def bayes_enumerated(
     everything: Population, problem: Problem, params: Params, config: Config
@@ -59,6 +63,7 @@ def bayes_enumerated(
     return population.bayes_loss(problem, config), (1 - square) / 2
 
 
+@check("excess_loss: enumeration of all contexts", "derived", "equal")
 @literal.enumerated
 def excess_enumerated(
     everything: Population, problem: Problem, params: Params, config: Config
@@ -72,6 +77,7 @@ def excess_enumerated(
     ) / 2
 
 
+@check("excess_loss: at the task, and at V*", "derived", "equal")
 def excess_at_the_task(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """The excess loss is zero at A = Q and V = P, and where V / c makes up for c A. A 1 beside them
     sets the scale.
@@ -82,10 +88,10 @@ def excess_at_the_task(key: Array, problem: Problem, params: Params, config: Con
     best = half._replace(value=population.optimal_value(half.attention, problem, config))
     overlap = population.inner(half.attention, problem.context, problem.stationary)
     K_P, K_Q = population.signals(problem, config)
-    left = K_P / 2 * (K_Q + 1 / config.length.cap - overlap**2 / a2)
+    excess = K_P / 2 * (K_Q + 1 / config.length.cap - overlap**2 / a2)
     got = [population.excess_loss(p, problem, config) for p in (exact, best)]
     unit = jnp.ones(())
-    return jnp.stack([unit, *got]), jnp.stack([unit, jnp.zeros_like(left), left])
+    return jnp.stack([unit, *got]), jnp.stack([unit, jnp.zeros_like(excess), excess])
 
 
 def tokens(*counts: int) -> list[Array]:
@@ -93,6 +99,7 @@ def tokens(*counts: int) -> list[Array]:
     return [jnp.asarray(index) for index in np.indices(counts).reshape(len(counts), -1)]
 
 
+@check("pair_law: enumeration of all contexts", "lemma B.2", "equal")
 @literal.enumerated
 def laws_enumerated(
     everything: Population, problem: Problem, params: Params, config: Config
@@ -106,6 +113,7 @@ def laws_enumerated(
     return jax.vmap(pair)(*tokens(N, N, N, N)), want.ravel()
 
 
+@check("attended_law: enumeration of all contexts", "lemma B.1", "equal")
 @literal.enumerated
 def attended_enumerated(
     everything: Population, problem: Problem, params: Params, config: Config
@@ -117,6 +125,7 @@ def attended_enumerated(
     return jax.vmap(attended)(*tokens(N, N, T, N)), want.ravel()
 
 
+@check("alignment: nearest point of the lines", "lemma C.1", "equal")
 def alignment_by_parabola(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """The minimum of |A - A~|^2 in alpha, which is a parabola through three points. Columns have
     any sum; with sum 1 the printed forms are checked too.
@@ -145,6 +154,7 @@ def alignment_by_parabola(key: Array, problem: Problem, params: Params, config: 
     return got, [line(params), line(loose), printed]
 
 
+@check("residual: orthogonal to the lines", "lemma C.2", "equal")
 def residual_pythagoras(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """The residuals complete the points on the lines and are orthogonal to the lines; K_V =
     alpha_V^2 K_P + |Delta_V|^2 - |Delta_V mu|^2, |A|^2 = alpha_A^2 K_Q + 1/T + |Delta_A|^2.
@@ -162,9 +172,9 @@ def residual_pythagoras(key: Array, problem: Problem, params: Params, config: Co
     A_square = a**2 * K_Q + 1 / config.length.cap + square(off.attention)
     want = square(params.value) - jnp.sum((params.value @ mu) ** 2), square(params.attention)
     lines = Params((1 - a) / config.length.cap + a * problem.context, mu[:, None] + v * gap)
-    whole = jax.tree.map(jnp.add, off, lines)
+    reconstruction = jax.tree.map(jnp.add, off, lines)
     across = jnp.stack([of_value, of_attention, jnp.sum(off.attention)])
-    return (across, K_V, A_square, whole), (jnp.zeros(3), *want, params)
+    return (across, K_V, A_square, reconstruction), (jnp.zeros(3), *want, params)
 
 
 def stepped(key: Array, problem: Problem, params: Params, config: Config) -> tuple:
@@ -180,6 +190,7 @@ def stepped(key: Array, problem: Problem, params: Params, config: Config) -> tup
     return noise, rates, new
 
 
+@check("projected_step: step of the matrices with noise", "lemma C.5", "equal")
 def projected_step_matrices(
     key: Array, problem: Problem, params: Params, config: Config
 ) -> Compared:
@@ -190,6 +201,7 @@ def projected_step_matrices(
     )
 
 
+@check("residual_step: step of the matrices with noise", "lemma C.6", "equal")
 def residual_step_matrices(
     key: Array, problem: Problem, params: Params, config: Config
 ) -> Compared:
@@ -200,6 +212,7 @@ def residual_step_matrices(
     )
 
 
+@check("residual_step: contraction with A frozen", "lemma F.2", "equal")
 def residual_step_contracts(
     key: Array, problem: Problem, params: Params, config: Config
 ) -> Compared:
@@ -213,6 +226,7 @@ def residual_step_contracts(
     return got, factor * population.residual(params, problem, config).value
 
 
+@check("optimal_value: regression over all contexts", "derived", "equal")
 @literal.enumerated
 def optimal_value_regression(
     everything: Population, problem: Problem, params: Params, config: Config
@@ -226,6 +240,7 @@ def optimal_value_regression(
     ).T
 
 
+@check("aligned: has the alphas given", "section 3.1", "equal")
 def aligned_alphas(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """The alphas of A~, V~ are those given, and alpha = 1 is the task."""
     alpha = population.Alignment(*jax.random.normal(key, (2,)))
@@ -235,6 +250,7 @@ def aligned_alphas(key: Array, problem: Problem, params: Params, config: Config)
     return (again, task), (alpha, Params(problem.context, problem.transition))
 
 
+@check("excess_on_line: loss of the matrices", "derived", "equal")
 def line_loss(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """The population loss minus the Bayes loss, at random alphas."""
     alpha = population.Alignment(*jax.random.normal(key, (2,)))
@@ -243,52 +259,3 @@ def line_loss(key: Array, problem: Problem, params: Params, config: Config) -> C
         problem, config
     )
     return population.excess_on_line(alpha, problem, config), want
-
-
-CHECKS = (
-    Check(
-        "population_loss: enumeration of all contexts",
-        "derived",
-        "equal",
-        population_loss_enumerated,
-    ),
-    Check(
-        "expected_gradient: autodiff of the enumeration",
-        "lemma B.7",
-        "equal",
-        expected_gradient_enumerated,
-    ),
-    Check(
-        "expected_preconditioned: autodiff of the enumeration",
-        "lemma B.8",
-        "equal",
-        expected_preconditioned_enumerated,
-    ),
-    Check("bayes_loss: enumeration of all contexts", "derived", "equal", bayes_enumerated),
-    Check("excess_loss: enumeration of all contexts", "derived", "equal", excess_enumerated),
-    Check("excess_loss: at the task, and at V*", "derived", "equal", excess_at_the_task),
-    Check("attended_law: enumeration of all contexts", "lemma B.1", "equal", attended_enumerated),
-    Check("pair_law: enumeration of all contexts", "lemma B.2", "equal", laws_enumerated),
-    Check("alignment: nearest point of the lines", "lemma C.1", "equal", alignment_by_parabola),
-    Check("residual: orthogonal to the lines", "lemma C.2", "equal", residual_pythagoras),
-    Check(
-        "projected_step: step of the matrices with noise",
-        "lemma C.5",
-        "equal",
-        projected_step_matrices,
-    ),
-    Check(
-        "residual_step: step of the matrices with noise",
-        "lemma C.6",
-        "equal",
-        residual_step_matrices,
-    ),
-    Check(
-        "residual_step: contraction with A frozen", "lemma F.2", "equal", residual_step_contracts
-    ),
-    Check(
-        "optimal_value: regression over all contexts", "derived", "equal", optimal_value_regression
-    ),
-    Check("aligned: has the alphas given", "section 3.1", "equal", aligned_alphas),
-    Check("excess_on_line: loss of the matrices", "derived", "equal", line_loss),
-)

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array
 
 from jaxtheory.core.from_optax import OptimizerState
-from jaxtheory.core.theory import Check, Compared
+from jaxtheory.core.theory import Check, Compared, check
 from jaxtheory.theories.contextual_bigram import calculus, training
 from jaxtheory.theories.contextual_bigram.checks import dynamics, literal, material
 from jaxtheory.theories.contextual_bigram.laws import noise, population
@@ -19,41 +19,44 @@ from jaxtheory.theories.contextual_bigram.model import Config, Params, Problem
 TIMES = np.arange(3)  # before the switch, at it and after it
 
 
+@check("step: algorithm 1 as written", "algorithm 1", "equal")
 def proximal_as_written(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """A step before the switch, one at it and one after it; and the same at lambda = 0."""
     batch = material.random_batch(key, config)
 
-    def along(step: Callable, l1: Array) -> Params:
+    def take_steps(step: Callable, l1: Array) -> Params:
         rates = {"learning_rate": 0.1, "late_learning_rate": 0.2}
         at = config.replace(switch_step=1, l1=l1, **rates)
         return jax.vmap(lambda t: step(t, params, batch, problem, at))(TIMES)
 
     l1 = jnp.asarray([config.l1, 0.0])
     step = lambda t, *rest: training.step(key, t, *rest)
-    return tuple(jax.vmap(partial(along, f))(l1) for f in (step, literal.proximal))
+    return tuple(jax.vmap(partial(take_steps, f))(l1) for f in (step, literal.proximal))
 
 
+@check("natural: sgd is algorithm 1 at lambda = 0", "section 5", "equal")
 def sgd_without_l1(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """The direction of descent by autodiff, and the steps on both sides of the switch against
     algorithm 1 written out at lambda = 0.
     """
     batch, off = material.random_batch(key, config), config.replace(switch_step=1, l1=0.0)
     slope = literal.slope(params, batch, problem, config)
-    along = Params(*(g / K for g, K in zip(slope, literal.constants(problem), strict=True)))
+    direction = Params(*(g / K for g, K in zip(slope, literal.constants(problem), strict=True)))
     sgd = training.ALGORITHMS["sgd"]
-    rest = sgd.init(key, problem, off).memory
+    memory = sgd.init(key, problem, off).memory
 
     def moved(t: Any) -> Params:
         state = OptimizerState(
-            params, jax.tree.map(lambda count: jnp.asarray(t, count.dtype), rest)
+            params, jax.tree.map(lambda count: jnp.asarray(t, count.dtype), memory)
         )
         return sgd.step(key, t, state, batch, problem, off).params
 
     got = jax.vmap(moved)(TIMES)
     want = jax.vmap(lambda t: literal.proximal(t, params, batch, problem, off))(TIMES)
-    return (training.natural(params, batch, problem, config), got), (along, want)
+    return (training.natural(params, batch, problem, config), got), (direction, want)
 
 
+@check("sgd_plain_step: autodiff", "section 5", "equal")
 def plain_autodiff(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """The plain gradient step by autodiff, before the switch."""
     batch = material.random_batch(key, config)
@@ -63,6 +66,7 @@ def plain_autodiff(key: Array, problem: Problem, params: Params, config: Config)
     return training.sgd_plain_step(key, jnp.asarray(3), params, batch, problem, early), want
 
 
+@check("softmax_step: linear near uniform attention", "section 5.2", "equal")
 def softmax_first_step(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """From uniform attention and with eta_W = eta_A T^2, A starts along the linear model's step:
     the derivative in the rate at 0.
@@ -81,22 +85,24 @@ def softmax_first_step(key: Array, problem: Problem, params: Params, config: Con
     return jax.jvp(moved, (jnp.zeros(()),), (jnp.ones(()),))[1], want
 
 
+@check("softmax_step: autodiff in the logits", "section 5.2", "equal")
 def softmax_step_autodiff(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """The step against descent on the logits by autodiff. V moves as in sgd."""
     batch, early = material.random_batch(key, config), config.replace(switch_step=9)
     W, mu = params.attention, problem.stationary
-    of = lambda W: Params(jax.nn.softmax(W, axis=0), params.value)
-    g_W = jax.grad(lambda W: literal.loss(of(W), batch, config))(W)
+    apply_softmax = lambda W: Params(jax.nn.softmax(W, axis=0), params.value)
+    g_W = jax.grad(lambda W: literal.loss(apply_softmax(W), batch, config))(W)
     rate = (
         early.softmax_rate * early.learning_rate * config.length.cap / literal.constants(problem)[0]
     )
-    value = literal.proximal(jnp.zeros((), int), of(W), batch, problem, early).value
+    value = literal.proximal(jnp.zeros((), int), apply_softmax(W), batch, problem, early).value
     got = training.softmax_step(
         key, jnp.asarray(0), training.Softmax(W, params.value), batch, problem, early
     )
     return got, training.Softmax(W - rate * g_W / mu[None, :], value)
 
 
+@check("refit_step: A rounded, V by autodiff", "appendix F", "equal")
 def refit_as_written(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """A is rounded, which a second rounding does not change, and V moves by autodiff."""
     batch = material.random_batch(key, config)
@@ -108,30 +114,32 @@ def refit_as_written(key: Array, problem: Problem, params: Params, config: Confi
     return got, moved._replace(attention=A)
 
 
+@check("transfer_step: one step on the gathered batches", "appendix H", "equal")
 def transfer_gathers(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """Two batches and one step of A on both by autodiff, with and without the threshold. V
     waits.
     """
     parts = [material.random_batch(k, config) for k in jax.random.split(key)]
-    both = jax.tree.map(lambda *x: jnp.stack(x), *parts)
-    joined = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), both)
+    batches = jax.tree.map(lambda *x: jnp.stack(x), *parts)
+    full_batch = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), batches)
     start, reach = literal.transferred(problem, config)
 
     def trained(l1: Array) -> Params:
         at = config.replace(switch_step=2, l1=l1)
         step = lambda s, x: (training.transfer_step(key, x[0], s, x[1], problem, at), None)
         first = training.init_transfer(key, problem, at)
-        return jax.lax.scan(step, first, (jnp.arange(2), both))[0].params
+        return jax.lax.scan(step, first, (jnp.arange(2), batches))[0].params
 
-    def written(l1: Array) -> Params:
-        A = start.attention - literal.slope(start, joined, problem, config).attention / reach
+    def reference_step(l1: Array) -> Params:
+        A = start.attention - literal.slope(start, full_batch, problem, config).attention / reach
         cut = literal.thresholded(A, config.stage_threshold)
         return start._replace(attention=jnp.where(l1 > 0, cut, A))
 
     l1 = jnp.asarray([0.0, 0.1])
-    return jax.vmap(trained)(l1), jax.vmap(written)(l1)
+    return jax.vmap(trained)(l1), jax.vmap(reference_step)(l1)
 
 
+@check("transfer_step: second stage of algorithm 1", "section 4", "equal")
 def later_steps_are_proximal(
     key: Array, problem: Problem, params: Params, config: Config
 ) -> Compared:
@@ -142,6 +150,7 @@ def later_steps_are_proximal(
     return got, training.step(key, late, params, batch, problem, config)
 
 
+@check("noise_step: population step plus the draw", "appendix I", "equal")
 def noise_without_prox(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """At lambda = 0 a step is the population's step minus eta times the draw."""
     off, t = config.replace(l1=0.0), jnp.asarray(9)
@@ -151,6 +160,7 @@ def noise_without_prox(key: Array, problem: Problem, params: Params, config: Con
     return training.noise_step(key, t, params, (), problem, off), want
 
 
+@check("noise_entry_step: before the prox, and after", "equation (6)", "equal")
 def entry_before_prox(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """In stage two a step is the population's step minus eta times the draw, then the proximal map
     as written.
@@ -174,33 +184,10 @@ def entry_before_prox(key: Array, problem: Problem, params: Params, config: Conf
 
 
 CHECKS = (
-    Check("step: algorithm 1 as written", "algorithm 1", "equal", proximal_as_written),
-    Check(
-        "natural: sgd is algorithm 1 at lambda = 0",
-        "section 5",
-        "equal",
-        sgd_without_l1,
-    ),
-    Check("sgd_plain_step: autodiff", "section 5", "equal", plain_autodiff),
-    Check("softmax_step: autodiff in the logits", "section 5.2", "equal", softmax_step_autodiff),
-    Check(
-        "softmax_step: linear near uniform attention", "section 5.2", "equal", softmax_first_step
-    ),
-    Check("refit_step: A rounded, V by autodiff", "appendix F", "equal", refit_as_written),
     Check(
         "population_step: equation (8) on the lines",
         "equation (7)",
         "equal",
-        dynamics.path_of_matrices,
+        dynamics.path_of_matrices.fn,
     ),
-    Check(
-        "transfer_step: one step on the gathered batches", "appendix H", "equal", transfer_gathers
-    ),
-    Check(
-        "transfer_step: second stage of algorithm 1", "section 4", "equal", later_steps_are_proximal
-    ),
-    Check(
-        "noise_entry_step: before the prox, and after", "equation (6)", "equal", entry_before_prox
-    ),
-    Check("noise_step: population step plus the draw", "appendix I", "equal", noise_without_prox),
 )

@@ -5,12 +5,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from jaxtheory.core.theory import Check, Compared
+from jaxtheory.core.theory import Compared, check
 from jaxtheory.theories.contextual_bigram.checks import literal, material
 from jaxtheory.theories.contextual_bigram.laws import population, transfer
 from jaxtheory.theories.contextual_bigram.model import Config, Params, Problem
 
 
+@check("initial_alignment: projections of the start", "lemma H.1", "equal")
 def transfer_start(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """The initial alignment against the projections of the starting matrices."""
     start = transfer.init(key, problem, config)
@@ -24,6 +25,7 @@ def transfer_start(key: Array, problem: Problem, params: Params, config: Config)
     return scaled(alpha, square), scaled(alphas, literal.dot(mu, off, off))
 
 
+@check("first_rate: mean step ends at Q", "lemma H.2", "equal")
 def first_rate_reaches(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """The mean of A after the one step is Q."""
     start = transfer.init(key, problem, config)
@@ -31,6 +33,7 @@ def first_rate_reaches(key: Array, problem: Problem, params: Params, config: Con
     return start.attention - transfer.first_rate(problem, config) * slope, problem.context
 
 
+@check("step_spread: matrices of each column", "derived", "equal")
 def step_spread_by_trace(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """The spread with every matrix written out."""
     config = config.replace(switch_step=3)
@@ -39,6 +42,7 @@ def step_spread_by_trace(key: Array, problem: Problem, params: Params, config: C
     return transfer.step_spread(problem, config), jnp.sqrt(variance) / reach
 
 
+@check("step_recovery: integral over the law of the largest entry", "derived", "equal")
 def step_recovery_integral(
     key: Array, problem: Problem, params: Params, config: Config
 ) -> Compared:
@@ -55,14 +59,15 @@ def step_recovery_integral(
         low = jnp.maximum(0, jnp.min(jnp.where(q > 0, q, 1)) - 9 * sd)
         m = low + (top - low) * (nodes + 1) / 2
         between = lambda m, c: cdf(m - q, sd) - cdf(c - q, sd)
-        kept = lambda m, c: jnp.prod(jnp.where(q > 0, between(m, c), 1))
-        density = jax.vmap(jax.grad(kept))(m, 0.5 * m)
-        others = cdf(0.5 * m, sd) ** (len(q) - jnp.sum(q > 0).astype(float))
-        return jnp.sum(weights * density * others) * (top - low) / 2
+        retention = lambda m, c: jnp.prod(jnp.where(q > 0, between(m, c), 1))
+        density = jax.vmap(jax.grad(retention))(m, 0.5 * m)
+        exclusion = cdf(0.5 * m, sd) ** (len(q) - jnp.sum(q > 0).astype(float))
+        return jnp.sum(weights * density * exclusion) * (top - low) / 2
 
     return transfer.step_recovery(problem, config), jax.vmap(column)(sd, Q.T)
 
 
+@check("step_recovery: thresholded Gaussians", "derived", "sample")
 def step_recovery_sampled(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """Gaussian entries around Q, thresholded at half of their largest."""
     config = config.replace(switch_step=40, stage_threshold=0.5)
@@ -72,17 +77,3 @@ def step_recovery_sampled(key: Array, problem: Problem, params: Params, config: 
     p = transfer.step_recovery(problem, config)
     error = jnp.sqrt(p * (1 - p) / material.DRAWS) + 1 / material.DRAWS
     return p, jnp.mean(exact.astype(float), axis=0), error
-
-
-CHECKS = (
-    Check("initial_alignment: projections of the start", "lemma H.1", "equal", transfer_start),
-    Check("first_rate: mean step ends at Q", "lemma H.2", "equal", first_rate_reaches),
-    Check("step_spread: matrices of each column", "derived", "equal", step_spread_by_trace),
-    Check(
-        "step_recovery: integral over the law of the largest entry",
-        "derived",
-        "equal",
-        step_recovery_integral,
-    ),
-    Check("step_recovery: thresholded Gaussians", "derived", "sample", step_recovery_sampled),
-)

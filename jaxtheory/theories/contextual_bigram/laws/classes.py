@@ -177,9 +177,9 @@ def noise_floor(problem: Problem, config: Config) -> Float[Array, " N"]:
     = diag(P_k) - P_k P_k^T. The column's covariance is then eta / (2 B) where 1^T v = 0, and the
     excess loss is half of tr H times this. The frequency cancels. Source: derived.
     """
-    left = 1 - jnp.sum(problem.transition**2, axis=0)
+    trace = 1 - jnp.sum(problem.transition**2, axis=0)
     B = jnp.asarray(config.batch_size.real, float)
-    return jnp.where(config.num_states.mask(), config.learning_rate * left / (4 * B), 0)
+    return jnp.where(config.num_states.mask(), config.learning_rate * trace / (4 * B), 0)
 
 
 def metrics(params: Params, problem: Problem, config: Config) -> dict[str, Array]:

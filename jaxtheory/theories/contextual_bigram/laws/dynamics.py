@@ -111,12 +111,12 @@ def path(length: int, problem: Problem, config: Config, prox: bool = False) -> p
         alpha: population.Alignment, t: Array
     ) -> tuple[population.Alignment, population.Alignment]:
         on = prox & (since_switch(t, config) >= 0) & (jnp.asarray(config.l1) > 0)
-        kept = jnp.where(
+        alpha_A = jnp.where(
             on & (since_switch(t, config) == 0),
             cut(alpha.attention, problem, config),
             alpha.attention,
         )
-        new = boosted(alpha._replace(attention=kept), rate(t, config), problem, config)
+        new = boosted(alpha._replace(attention=alpha_A), rate(t, config), problem, config)
         shrunk = sparsified(new.attention, config.l1, problem, config)
         return new._replace(attention=jnp.where(on, shrunk, new.attention)), alpha
 

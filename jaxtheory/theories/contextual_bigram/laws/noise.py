@@ -93,14 +93,14 @@ def factor(R: Float[Array, "n n"]) -> Float[Array, "n n"]:
     least = 64 * len(R) * jnp.finfo(R.dtype).eps * jnp.max(jnp.diagonal(R))
 
     def column(j: Array, carry: tuple[Array, Array]) -> tuple[Array, Array]:
-        rest, L = carry
-        pivot = rest[j, j]
+        complement, L = carry
+        pivot = complement[j, j]
         l = jnp.where(
             (pivot > least) & (jnp.arange(len(R)) >= j),
-            rest[:, j] / jnp.sqrt(jnp.where(pivot > least, pivot, 1)),
+            complement[:, j] / jnp.sqrt(jnp.where(pivot > least, pivot, 1)),
             0,
         )
-        return rest - l[:, None] * l[None, :], L.at[:, j].set(l)
+        return complement - l[:, None] * l[None, :], L.at[:, j].set(l)
 
     return jax.lax.fori_loop(0, len(R), column, (R, jnp.zeros_like(R)))[1]
 

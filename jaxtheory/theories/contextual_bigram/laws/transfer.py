@@ -97,18 +97,18 @@ def step_recovery(problem: Problem, config: Config) -> Float[Array, " N"]:
     )
     spread = step_spread(problem, config)
     sd = jnp.where(spread > 0, spread, jnp.ones_like(spread))
-    others = config.length.real - jnp.sum(q > 0, axis=0).astype(sd.dtype)
+    num_unattended = config.length.real - jnp.sum(q > 0, axis=0).astype(sd.dtype)
     low = jnp.maximum(-REACH, -q / sd[None, :])  # m = q + sd z > 0
     nodes, weight = (
         jnp.asarray(x, sd.dtype)[:, None, None] for x in np.polynomial.legendre.leggauss(NODES)
     )
     z = low[None] + (REACH - low)[None] * (nodes + 1) / 2
     m = q[None] + sd[None, None, :] * z  # (nodes, j, N)
-    inside = jnp.exp(others[None, None, :] * norm.logcdf(theta0 * m / sd[None, None, :]))
+    inside = jnp.exp(num_unattended[None, None, :] * norm.logcdf(theta0 * m / sd[None, None, :]))
     # (nodes, j, i, N)
     below = lambda cut: norm.cdf((cut[:, :, None] - q[None, None]) / sd[None, None, None, :])
     rival = (q > 0)[None, None] & ~jnp.eye(len(q), dtype=bool)[None, :, :, None]
-    kept = jnp.prod(jnp.where(rival, jnp.maximum(below(m) - below(theta0 * m), 0), 1), axis=2)
+    retention = jnp.prod(jnp.where(rival, jnp.maximum(below(m) - below(theta0 * m), 0), 1), axis=2)
     density = weight * (REACH - low)[None] / 2 * norm.pdf(z)
-    total = jnp.sum(jnp.where((q > 0)[None], density * inside * kept, 0), axis=(0, 1))
+    total = jnp.sum(jnp.where((q > 0)[None], density * inside * retention, 0), axis=(0, 1))
     return jnp.where(spread > 0, total, 1)

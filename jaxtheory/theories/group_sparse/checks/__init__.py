@@ -4,6 +4,7 @@ small configs on which all checks run.
 
 from typing import Any
 
+from jaxtheory.core.theory import checks_of
 from jaxtheory.theories.group_sparse.checks import (
     calculus,
     data,
@@ -14,14 +15,7 @@ from jaxtheory.theories.group_sparse.checks import (
 )
 from jaxtheory.theories.group_sparse.model import Config
 
-CHECKS = (
-    *model.CHECKS,
-    *data.CHECKS,
-    *calculus.CHECKS,
-    *laws.CHECKS,
-    *training.CHECKS,
-    *predictions.CHECKS,
-)
+CHECKS = checks_of(model, data, calculus, laws, training, predictions)
 
 _SMALL: dict[str, Any] = {
     "group_dim": 2,

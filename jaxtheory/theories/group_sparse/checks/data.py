@@ -5,7 +5,7 @@ import numpy as np
 from jaxtyping import Array
 
 from jaxtheory.core.config import Size
-from jaxtheory.core.theory import Check, Compared
+from jaxtheory.core.theory import Compared, check
 from jaxtheory.theories.group_sparse import data, model
 from jaxtheory.theories.group_sparse.checks import material
 from jaxtheory.theories.group_sparse.model import Batch, Config
@@ -13,11 +13,12 @@ from jaxtheory.theories.group_sparse.model import Batch, Config
 KURTOSIS = {"gaussian": 3.0, "uniform": 9 / 5, "rademacher": 1.0}
 
 
+@check("problem: flat vectors under the partition, and their labels", material.PAPER, "equal")
 def labels_of_flat_vectors(key: Array, config: Config) -> Compared:
     """y = sign <xbar, beta*> with the support of beta* in G_{j*} and of length 1. With a partition,
     the vectors are those of the problem without one.
     """
-    if not material.whole(config):
+    if not material.is_unpadded(config):
         return None
     d, D = config.group_dim.cap, config.num_groups.cap
     problem = data.problem(key, config)
@@ -40,20 +41,23 @@ def labels_of_flat_vectors(key: Array, config: Config) -> Compared:
     if config.partition == "contiguous":
         return got, want
     plain = data.problem(key, config.replace(partition="contiguous")).train.x
-    together = jnp.swapaxes(plain, 0, 1).reshape(d * D, -1)
-    return [*got, flat(problem.train.x)], [*want, together]
+    flat_vectors = jnp.swapaxes(plain, 0, 1).reshape(d * D, -1)
+    return [*got, flat(problem.train.x)], [*want, flat_vectors]
 
 
+@check("problem: moments of the features", material.PAPER, "sample")
 def moments_of_features(key: Array, config: Config) -> Compared:
     """Second moments sigma_x^2, and fourth moments 3, 9/5 or 1 times sigma_x^4, outside group j*.
     Both labels are equally likely.
     """
-    if not material.whole(config):
+    if not material.is_unpadded(config):
         return None
-    many = config.replace(num_samples=Size(material.MANY), downstream_samples=Size(material.MANY))
-    problem = data.problem(key, many)
+    large_config = config.replace(
+        num_samples=Size(material.MANY), downstream_samples=Size(material.MANY)
+    )
+    problem = data.problem(key, large_config)
     j = np.arange(config.num_groups.cap - 1)
-    others = jnp.where(j < jnp.asarray(config.relevant_group, int) - 1, j, j + 1)
+    irrelevant = jnp.where(j < jnp.asarray(config.relevant_group, int) - 1, j, j + 1)
     got, want, error = [], [], []
     for name, law in (
         ("train", "gaussian"),
@@ -62,7 +66,7 @@ def moments_of_features(key: Array, config: Config) -> Compared:
         ("downstream_test", config.features),
     ):
         batch = getattr(problem, name)
-        x = jnp.take(batch.x, others, axis=1) / config.noise_scale
+        x = jnp.take(batch.x, irrelevant, axis=1) / config.noise_scale
         for values, mean in (
             (x, 0.0),
             (x**2, 1.0),
@@ -76,6 +80,7 @@ def moments_of_features(key: Array, config: Config) -> Compared:
     return tuple(map(jnp.stack, (got, want, error)))
 
 
+@check("moved: along v~ in the relevant group alone", material.PAPER, "equal")
 def moves_along(key: Array, config: Config) -> Compared:
     """Labels, and everything orthogonal to v~ in group j*, stay. Along v~, |u| becomes |u| + gamma,
     so that y u >= gamma.
@@ -88,15 +93,3 @@ def moves_along(key: Array, config: Config) -> Compared:
     want = batch.x + v[:, None, None] * (far - u)[None]
     sides = jnp.sign(jnp.einsum("a,ajn,j->n", v, after.x, star))
     return after, Batch(want, sides, batch.weight)
-
-
-CHECKS = (
-    Check(
-        "problem: flat vectors under the partition, and their labels",
-        material.PAPER,
-        "equal",
-        labels_of_flat_vectors,
-    ),
-    Check("problem: moments of the features", material.PAPER, "sample", moments_of_features),
-    Check("moved: along v~ in the relevant group alone", material.PAPER, "equal", moves_along),
-)

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from jaxtheory.core.theory import Check, Compared
+from jaxtheory.core.theory import Compared, check
 from jaxtheory.theories.group_sparse import laws, model
 from jaxtheory.theories.group_sparse.checks import literal, material
 from jaxtheory.theories.group_sparse.model import Batch, Config, Problem
@@ -35,20 +35,22 @@ def nodes(problem: Problem, config: Config) -> Batch:
     u, w = half_normal()
     star, v = model.relevant(config), problem.truth
     x = problem.train.x[:, :, 0]
-    rest = x - (v[:, None] * (v @ x)[None, :]) * star[None, :]
+    residual = x - (v[:, None] * (v @ x)[None, :]) * star[None, :]
     signs = np.array([[1.0, 1], [1, -1], [-1, 1], [-1, -1]])
-    along = jnp.ravel(signs[:, :1] * u[None, :]) * config.noise_scale
+    projection = jnp.ravel(signs[:, :1] * u[None, :]) * config.noise_scale
     across = np.repeat(signs[:, 1], len(u))
     direction = v[:, None] * star[None, :]
     features = (
-        direction[:, :, None] * along[None, None, :] + rest[:, :, None] * across[None, None, :]
+        direction[:, :, None] * projection[None, None, :]
+        + residual[:, :, None] * across[None, None, :]
     )
-    return Batch(features, jnp.sign(along), jnp.asarray(np.tile(w, 4) / 4))
+    return Batch(features, jnp.sign(projection), jnp.asarray(np.tile(w, 4) / 4))
 
 
+@check("first_step: gradient at 0 under quadrature", "arXiv 2504.08638; constant derived", "equal")
 def first_step_quadrature(key: Array, config: Config) -> Compared:
     """Autodiff of the token-by-token loss at 0 under quadrature. W does not move."""
-    if not material.whole(config):
+    if not material.is_unpadded(config):
         return None
     problem, params = material.case(key, config)
     zero = jax.tree.map(jnp.zeros_like, params)
@@ -56,15 +58,16 @@ def first_step_quadrature(key: Array, config: Config) -> Compared:
     return material.gathered(laws.first_step(problem, config)), material.gathered(want)
 
 
+@check("predict_boundary: Hessian at 0 by autodiff", "derived", "equal")
 def bias_curvature(key: Array, config: Config) -> Compared:
     """The Hessian at 0 on samples and their mirror images, applied to v2 = P 1, by autodiff: this
     direction alone, times 2 / eta*.
     """
-    if not material.whole(config):
+    if not material.is_unpadded(config):
         return None
     problem, params = material.case(key, config)
     x, y, weight = problem.train
-    both = Batch(
+    symmetric_batch = Batch(
         jnp.concatenate([x, -x], axis=2),
         jnp.concatenate([y, -y]),
         jnp.concatenate([weight, weight]) / 2,
@@ -72,12 +75,13 @@ def bias_curvature(key: Array, config: Config) -> Compared:
     zero = jax.tree.map(jnp.zeros_like, params)
     D = config.num_groups.cap
     bias = zero._replace(v2=literal.sines(D) @ jnp.ones(D))
-    slope = jax.grad(lambda params: literal.loss(params, both))
+    slope = jax.grad(lambda params: literal.loss(params, symmetric_batch))
     _, moved = jax.jvp(slope, (zero,), (bias,))
     got = 2 / laws.predict_boundary(config) * material.gathered(bias)
     return got, material.gathered(moved)
 
 
+@check("selected_loss: another quadrature", "derived", "equal")
 def selected_loss_quadrature(_key: Array, config: Config) -> Compared:
     """The loss by another quadrature; at c = 0 it is log 2."""
     x, w = half_normal()
@@ -88,19 +92,21 @@ def selected_loss_quadrature(_key: Array, config: Config) -> Compared:
     )
 
 
+@check("selected_loss: below its asymptotic law", "derived", "bound")
 def selected_loss_bound(_key: Array, config: Config) -> Compared:
     """L(c) <= RATE / (D c sigma_x), and within 1 % of it at large c: the asymptotic law is an upper
     bound.
     """
     c = jnp.asarray([0.1, 1.0, 10.0, 100.0])
     law = laws.RATE / (config.num_groups.real * c * config.noise_scale)
-    found = jax.vmap(lambda c: laws.selected_loss(c, config))(c)
-    return jnp.concatenate([found, 0.99 * law[-1:]]), jnp.concatenate([law, found[-1:]])
+    losses = jax.vmap(lambda c: laws.selected_loss(c, config))(c)
+    return jnp.concatenate([losses, 0.99 * law[-1:]]), jnp.concatenate([law, losses[-1:]])
 
 
+@check("selected_loss: the layer with all attention on j*", "derived", "equal")
 def selected_loss_layer(key: Array, config: Config) -> Compared:
     """The token-by-token layer with v = c v* and all attention on j*, under quadrature."""
-    if not material.whole(config):
+    if not material.is_unpadded(config):
         return None
     problem, params = material.case(key, config)
     D = config.num_groups.cap
@@ -114,6 +120,7 @@ def selected_loss_layer(key: Array, config: Config) -> Compared:
     )
 
 
+@check("selected_run: steps of another quadrature", "derived", "equal")
 def selected_run_steps(_key: Array, config: Config) -> Compared:
     """c_0 = 0, c_{t+1} - c_t = eta E D |u| sigma(-D c |u|), and L at each c."""
     x, w = half_normal()
@@ -127,6 +134,7 @@ def selected_run_steps(_key: Array, config: Config) -> Compared:
     )
 
 
+@check("growth: solves its equation", "derived", "equal")
 def growth_rate(_key: Array, config: Config) -> Compared:
     """The growth law solves c' = eta RATE / (D c^2 sigma_x), with RATE as an integral."""
     t = jnp.asarray([0.5, 10.0, 3000.0])
@@ -141,31 +149,10 @@ def growth_rate(_key: Array, config: Config) -> Compared:
     )
 
 
+@check("decay: the loss along the growth", "derived", "equal")
 def decay_follows(_key: Array, config: Config) -> Compared:
     """The decay law is L = RATE / (D c sigma_x) along the growth of c."""
     t = jnp.asarray([0.5, 10.0, 3000.0])
     return laws.decay(t, config), laws.RATE / (
         config.num_groups.real * config.noise_scale * laws.growth(t, config)
     )
-
-
-CHECKS = (
-    Check(
-        "first_step: gradient at 0 under quadrature",
-        "arXiv 2504.08638; constant derived",
-        "equal",
-        first_step_quadrature,
-    ),
-    Check("predict_boundary: Hessian at 0 by autodiff", "derived", "equal", bias_curvature),
-    Check("selected_loss: another quadrature", "derived", "equal", selected_loss_quadrature),
-    Check("selected_loss: below its asymptotic law", "derived", "bound", selected_loss_bound),
-    Check(
-        "selected_loss: the layer with all attention on j*",
-        "derived",
-        "equal",
-        selected_loss_layer,
-    ),
-    Check("selected_run: steps of another quadrature", "derived", "equal", selected_run_steps),
-    Check("growth: solves its equation", "derived", "equal", growth_rate),
-    Check("decay: the loss along the growth", "derived", "equal", decay_follows),
-)

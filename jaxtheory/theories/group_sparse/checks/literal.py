@@ -12,7 +12,7 @@ from jaxtheory.ops import linalg
 from jaxtheory.theories.group_sparse.model import Batch, Config, Params, Problem
 
 
-def joined(params: Params) -> tuple[Float[Array, " h"], Float[Array, "h h"]]:
+def assemble(params: Params) -> tuple[Float[Array, " h"], Float[Array, "h h"]]:
     """v and W assembled from their blocks, with h = d + D rows."""
     W = jnp.block([[params.W11, params.W12], [params.W21, params.W22]])
     return jnp.concatenate([params.v1, params.v2]), W
@@ -39,7 +39,7 @@ def attention(W: Float[Array, "h h"], H: Float[Array, "n h D"]) -> Float[Array, 
 
 def output(params: Params, x: Float[Array, "d D n"]) -> Float[Array, " n"]:
     """f = sum_j v^T H softmax(H^T W h_j)."""
-    v, W = joined(params)
+    v, W = assemble(params)
     H = tokens(x)
     return jnp.sum((v @ H)[:, None, :] @ attention(W, H), axis=(1, 2))
 
@@ -62,20 +62,20 @@ def form(v: Float[Array, " d"], star: Int[Array, ""], D: int) -> Float[Array, "m
     d = len(v)
     P, rho = sines(D), (D + 1) / 2
     k, j = np.indices((D, D))
-    is_star, other = (k == star).astype(float), (k != star).astype(float)
-    at, apart = (j == star).astype(float), (j != star).astype(float)
+    row_star, row_other = (k == star).astype(float), (k != star).astype(float)
+    column_star, column_other = (j == star).astype(float), (j != star).astype(float)
     first, second, third, fourth = (
-        is_star * at,
-        is_star * apart,
-        other * (k == j).astype(float),
-        other * at,
+        row_star * column_star,
+        row_star * column_other,
+        row_other * (k == j).astype(float),
+        row_other * column_star,
     )
-    fifth = other * apart - third
+    fifth = row_other * column_other - third
     A = [first - fourth / (D - 1), second - third]  # D = 2 has no fifth class
     if D > 2:
         A = [A[0], second - fifth / (D - 2), third - fifth / (D - 2)]
-    along = v[:, None] * v[None, :]
-    features = [jnp.pad(x, (0, D)) for x in (along, jnp.eye(d) - along)]
+    projector = v[:, None] * v[None, :]
+    features = [jnp.pad(x, (0, D)) for x in (projector, jnp.eye(d) - projector)]
     return jnp.stack([*features, *(jnp.pad(P @ x @ P.T / rho**2, (d, 0)) for x in A)])
 
 
@@ -116,9 +116,9 @@ def completed(batch: Batch, problem: Problem, config: Config) -> Batch:
     H = basis(problem.truth)
     O = jnp.einsum("ab,gbc,cd->gad", H, np.array(turns), H)
     j = jnp.asarray(config.relevant_group, int) - 1
-    others = jnp.arange(D - 1) + (jnp.arange(D - 1) >= j).astype(int)
+    irrelevant = jnp.arange(D - 1) + (jnp.arange(D - 1) >= j).astype(int)
     place = [
-        jnp.zeros(D, int).at[j].set(j).at[others].set(others[np.array(p)])
+        jnp.zeros(D, int).at[j].set(j).at[irrelevant].set(irrelevant[np.array(p)])
         for p in itertools.permutations(range(D - 1))
     ]
     images = jnp.einsum("gab,bjn->gajn", O, batch.x)[:, :, jnp.stack(place), :]

@@ -18,7 +18,7 @@ MANY = 4000
 TEST = 8
 
 
-def whole(config: Config) -> bool:
+def is_unpadded(config: Config) -> bool:
     """True if no size is padded."""
     return all(
         getattr(config, n).value is None

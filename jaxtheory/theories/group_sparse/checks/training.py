@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from jaxtheory.core.theory import Check, Compared
+from jaxtheory.core.theory import Compared, check
 from jaxtheory.theories.group_sparse import calculus, data, training
 from jaxtheory.theories.group_sparse.checks import literal, material
 from jaxtheory.theories.group_sparse.model import Batch, Config, Linear, Params, Problem
@@ -39,34 +39,37 @@ def singly(problem: Problem, chosen: list[int], config: Config) -> Batch:
     return Batch(x, y[np.array(chosen), None], jnp.ones((len(chosen), 1)))
 
 
+@check("step: descent on the token-by-token loss", material.PAPER, "equal")
 def step_descends(key: Array, config: Config) -> Compared:
     """A step in v and W at rate eta against autodiff."""
-    if not material.whole(config):
+    if not material.is_unpadded(config):
         return None
     problem, params = material.case(key, config)
     got = training.step(key, 0, params, problem.train, problem, config)
     return got, stepped(params, lambda p: literal.loss(p, problem.train), config.learning_rate)
 
 
+@check("population_step: descent on the completed sample", "derived", "equal")
 def population_descends(key: Array, config: Config) -> Compared:
     """A step of `population` is gradient descent on the completed sample, from a layer of the form.
     Checked at D = 3.
     """
-    if not material.whole(config) or config.num_groups.cap != 3:
+    if not material.is_unpadded(config) or config.num_groups.cap != 3:
         return None
     problem, reduced = material.setting(key, config)
-    whole = literal.completed(problem.train, problem, config)
+    symmetric_batch = literal.completed(problem.train, problem, config)
     new = training.population_step(key, 0, reduced, problem.train, problem, config)
     start = calculus.embed(reduced, problem, config)
-    want = stepped(start, lambda p: literal.loss(p, whole), config.learning_rate)
+    want = stepped(start, lambda p: literal.loss(p, symmetric_batch), config.learning_rate)
     return material.gathered(calculus.embed(new, problem, config)), material.gathered(want)
 
 
+@check("downstream_step: descent on one sample", material.PAPER, "equal")
 def downstream_steps(key: Array, config: Config) -> Compared:
     """Before tau a step of pre-training, at tau v restarts from 0, and after m samples the first
     sample comes again. Checked for the three kinds of W.
     """
-    if not material.whole(config):
+    if not material.is_unpadded(config):
         return None
     problem, params = material.case(key, config)
     t, chosen = times(config)
@@ -82,9 +85,10 @@ def downstream_steps(key: Array, config: Config) -> Compared:
     return got, jax.tree.map(lambda a, b: jnp.concatenate([a[None], b]), before, after)
 
 
+@check("logistic_step: descent on one sample", "derived", "equal")
 def logistic_steps(key: Array, config: Config) -> Compared:
     """From tau on, one sample after the other; before tau nothing changes."""
-    if not material.whole(config):
+    if not material.is_unpadded(config):
         return None
     problem, params = material.case(key, config)
     beta, (t, chosen) = params.W12, times(config)
@@ -95,26 +99,13 @@ def logistic_steps(key: Array, config: Config) -> Compared:
     return got.beta, jnp.concatenate([beta[None], after])
 
 
+@check("fit_step: descent on all samples", "derived", "equal")
 def fit_steps(key: Array, config: Config) -> Compared:
     """From tau on, descent on all downstream samples; before tau nothing changes."""
-    if not material.whole(config):
+    if not material.is_unpadded(config):
         return None
     problem, params = material.case(key, config)
     beta, t = params.W12, times(config)[0][:2]
     got = jax.vmap(lambda t: training.fit_step(key, t, Linear(beta), (), problem, config))(t)
     loss = lambda b: literal.linear_loss(b, data.moved(problem.downstream, problem, config))
     return got.beta, jnp.stack([beta, stepped(beta, loss, config.downstream_rate)])
-
-
-CHECKS = (
-    Check("step: descent on the token-by-token loss", material.PAPER, "equal", step_descends),
-    Check(
-        "population_step: descent on the completed sample",
-        "derived",
-        "equal",
-        population_descends,
-    ),
-    Check("downstream_step: descent on one sample", material.PAPER, "equal", downstream_steps),
-    Check("logistic_step: descent on one sample", "derived", "equal", logistic_steps),
-    Check("fit_step: descent on all samples", "derived", "equal", fit_steps),
-)

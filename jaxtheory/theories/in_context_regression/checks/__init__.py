@@ -2,10 +2,11 @@
 and the small configs on which all checks run.
 """
 
+from jaxtheory.core.theory import checks_of
 from jaxtheory.theories.in_context_regression.checks import data, laws, model, training
 from jaxtheory.theories.in_context_regression.model import Config
 
-CHECKS = (*data.CHECKS, *model.CHECKS, *laws.CHECKS, *training.CHECKS)
+CHECKS = checks_of(data, model, laws, training)
 
 EXAMPLES = (
     Config(dimension=2, length=3, heads=3, num_prompts=4),

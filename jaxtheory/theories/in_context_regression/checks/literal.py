@@ -19,7 +19,7 @@ def spectrum(config: Config) -> Float[Array, " D"]:
     return config.total_variance * weight / jnp.sum(weight)
 
 
-def whole(params: Params) -> tuple[Float[Array, "H t t"], Float[Array, "H t t"]]:
+def full_matrices(params: Params) -> tuple[Float[Array, "H t t"], Float[Array, "H t t"]]:
     """W_V and W_KQ of every head, (D+1) x (D+1), with the label last as in the source.
 
     The entries that do not reach the output are 1.
@@ -52,7 +52,7 @@ def output(
     query: Float[Array, " D"],
 ) -> Float[Array, ""]:
     """Entry (D+1, N+1) of Z + sum_h W_V Z Z^T W_KQ Z / N for one prompt."""
-    W_V, W_KQ = whole(params)
+    W_V, W_KQ = full_matrices(params)
     Z = jnp.block([[x.T, query[:, None]], [y[None, :], jnp.zeros((1, 1))]])
     layer = Z + sum(V @ Z @ Z.T @ KQ @ Z for V, KQ in zip(W_V, W_KQ, strict=True)) / len(y)
     return layer[-1, -1]

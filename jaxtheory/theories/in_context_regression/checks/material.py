@@ -20,7 +20,7 @@ from jaxtheory.theories.in_context_regression.model import (
 PAPER = "arXiv 2501.16265"
 
 
-def whole(config: Config) -> bool:
+def is_unpadded(config: Config) -> bool:
     """True if no size is padded."""
     names = ("dimension", "length", "heads", "rank", "num_prompts")
     return all(Size.wrap(getattr(config, n)).value is None for n in names)

@@ -23,10 +23,10 @@ def attention_mass(
         jnp.einsum("bhlj,bj->bhl", attention, is_relevant.astype(attention.dtype)), axis=1
     )
     L = model.length(config)
-    every = jnp.sum(jnp.where(L.mask()[None, :], per_query, 0), axis=1) / L.real
+    mass = jnp.sum(jnp.where(L.mask()[None, :], per_query, 0), axis=1) / L.real
     count = jnp.sum(is_relevant, axis=1).astype(attention.dtype)
-    of_relevant = jnp.sum(jnp.where(is_relevant, per_query, 0), axis=1) / jnp.maximum(count, 1)
-    return jnp.sum(batch.weight * every), jnp.sum(batch.weight * of_relevant)
+    relevant_mass = jnp.sum(jnp.where(is_relevant, per_query, 0), axis=1) / jnp.maximum(count, 1)
+    return jnp.sum(batch.weight * mass), jnp.sum(batch.weight * relevant_mass)
 
 
 def evaluate(params: Params, problem: Problem, config: Config) -> tuple[Array, Array, Array, Array]:
@@ -56,8 +56,8 @@ def head_loss(params: Params, problem: Problem, config: Config) -> Float[Array, 
     rank = ranking(jnp.sum(params.value**2, axis=(0, 2, 3)), jnp.ones(config.num_heads, bool))
 
     def without(n: Array) -> Array:
-        kept = jnp.where((rank < n)[None, :, None, None], 0, params.value)
-        return evaluate(params._replace(value=kept), problem, config)[0]
+        value = jnp.where((rank < n)[None, :, None, None], 0, params.value)
+        return evaluate(params._replace(value=value), problem, config)[0]
 
     return jax.lax.map(without, indices(config.num_heads + 1))
 

@@ -25,15 +25,15 @@ def projections(
     query, key = (
         jnp.einsum("hqe,ie,hqd,jd->ij", start, U, W[-1], U) for W in (delta.query, delta.key)
     )
-    left = model.embed(U, config.value_dim.cap)
-    return jnp.stack([query, key, jnp.einsum("ia,had,jd->ij", left, delta.value[-1], U)])
+    left_patterns = model.embed(U, config.value_dim)
+    return jnp.stack([query, key, jnp.einsum("ia,had,jd->ij", left_patterns, delta.value[-1], U)])
 
 
 def neuron_projections(
     params: Params, problem: Problem, config: Config
 ) -> Float[Array, "neuron pattern"]:
     """The projections o_i^T mu_j. Source: equations (11), (12)."""
-    return params.output @ model.embed(problem.patterns, config.value_dim.cap).T
+    return params.output @ model.embed(problem.patterns, config.value_dim).T
 
 
 def activity(params: Params, problem: Problem, config: Config) -> Float[Array, "C m"]:

@@ -20,7 +20,7 @@ Value = TypeVar("Value")
 def matrices(params: Params) -> list[Float[Array, "rows columns"]]:
     """All matrices, in the order of `model.matrix_names`."""
     heads = [W.reshape(-1, *W.shape[-2:]) for W in params[:3]]
-    return [W for several in heads for W in several] + [params.output]
+    return [W for stack in heads for W in stack] + [params.output]
 
 
 def full_rank(config: Config) -> int:
@@ -47,13 +47,13 @@ def singular_values(delta: Params, config: Config) -> Float[Array, "matrix index
 
 def rank_limit(config: Config) -> Int[Array, " matrix"]:
     """The smaller side of each matrix."""
-    d, m_a, m, each = (
+    d, m_a, m, head_count = (
         config.dimension.n,
         config.value_dim.n,
         config.num_neurons.n,
         config.num_layers * config.num_heads,
     )
-    sides = [(model.head_dim(config).n, d)] * 2 * each + [(m_a, d)] * each + [(m, m_a)]
+    sides = [(model.head_dim(config).n, d)] * 2 * head_count + [(m_a, d)] * head_count + [(m, m_a)]
     return jnp.stack([jnp.minimum(*(jnp.asarray(n, jnp.int32) for n in pair)) for pair in sides])
 
 
@@ -81,8 +81,8 @@ def truncated(start: Params, factors: tuple[Params, Params, Params], rank: Param
     """W(0) + sum_{j <= rank} s_j u_j v_j^T, with a (traced) rank for each of the four matrices."""
 
     def one(W: Array, u: Array, s: Array, vt: Array, r: Array) -> Array:
-        kept = jnp.where(indices(s.shape[-1]) < r, s, 0)
-        return W + (u * kept[..., None, :]) @ vt
+        spectrum = jnp.where(indices(s.shape[-1]) < r, s, 0)
+        return W + (u * spectrum[..., None, :]) @ vt
 
     return jax.tree.map(one, start, *factors, rank)
 
@@ -96,10 +96,12 @@ def truncation(params: Params, problem: Problem, config: Config) -> dict[str, Ar
     start = model.initial(problem, config)
     factors = factorized(model.change(params, problem, config))
     n = full_rank(config)
-    alone = np.full((4, 4), n, np.int32)
-    np.fill_diagonal(alone, 1)
-    ranks = jnp.concatenate([jnp.broadcast_to(indices(n)[:, None] + 1, (n, 4)), jnp.asarray(alone)])
-    loss, error, every, relevant = jax.lax.map(
+    single_ranks = np.full((4, 4), n, np.int32)
+    np.fill_diagonal(single_ranks, 1)
+    ranks = jnp.concatenate(
+        [jnp.broadcast_to(indices(n)[:, None] + 1, (n, 4)), jnp.asarray(single_ranks)]
+    )
+    loss, error, mass, relevant_mass = jax.lax.map(
         lambda rank: attention.evaluate(truncated(start, factors, Params(*rank)), problem, config),
         ranks,
     )
@@ -112,8 +114,8 @@ def truncation(params: Params, problem: Problem, config: Config) -> dict[str, Ar
     return {
         "truncated_loss": loss[:n],
         "truncated_error": error[:n],
-        "truncated_attention": every[:n],
-        "truncated_query_attention": relevant[:n],
+        "truncated_attention": mass[:n],
+        "truncated_query_attention": relevant_mass[:n],
         "alone_truncated_loss": loss[n:],
         "pruned_truncated_loss": pruning.losses_of(f, small, problem.test, config),
     }

@@ -2,6 +2,7 @@
 small configs on which all checks run.
 """
 
+from jaxtheory.core.theory import checks_of
 from jaxtheory.theories.low_rank.checks import (
     attention,
     calculus,
@@ -16,7 +17,7 @@ from jaxtheory.theories.low_rank.checks import (
 from jaxtheory.theories.low_rank.model import Config
 
 _FILES = (model, data, calculus, laws, training, attention, pruning, ranks, neurons)
-CHECKS = tuple(check for file in _FILES for check in file.CHECKS)
+CHECKS = checks_of(*_FILES)
 
 _SMALL = Config(
     num_patterns=5,
@@ -35,9 +36,8 @@ _SMALL = Config(
 EXAMPLES = (
     _SMALL.replace(label_noise=0.2),
     _SMALL.replace(
-        num_patterns=4,
         query_dim=5,
-        value_dim=4,
+        value_dim=4,  # below the dimension, with patterns in every coordinate
         num_confusion=2,
         output="per_token",
         num_queries=3,

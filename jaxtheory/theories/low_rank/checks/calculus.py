@@ -4,12 +4,13 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from jaxtheory.core.theory import Check, Compared
+from jaxtheory.core.theory import Compared, check
 from jaxtheory.theories.low_rank import calculus, model
 from jaxtheory.theories.low_rank.checks import literal, material
 from jaxtheory.theories.low_rank.model import Config
 
 
+@check("gradient: autodiff, conservation laws", "derived", "equal")
 def gradient_literal(key: Array, config: Config) -> Compared:
     """The gradient in all four matrices, together with W_O^T g_O = sum_h g_V W_V^T of the last
     layer and W_K g_K^T = g_Q W_Q^T of each head.
@@ -24,6 +25,7 @@ def gradient_literal(key: Array, config: Config) -> Compared:
     )
 
 
+@check("balance_drift: second order in the step", "derived", "equal")
 def drift_second_order(key: Array, config: Config) -> Compared:
     """After one step from a balanced start the laws of gradient flow fail by exactly eta^2 (g g^T -
     g' g'^T). Checked on the second and fourth example.
@@ -38,18 +40,12 @@ def drift_second_order(key: Array, config: Config) -> Compared:
     moved = lambda f: size(f(new) - f(start))
     V = lambda p: jnp.einsum("had,hbd->ab", p.value[-1], p.value[-1])
     O = lambda p: p.output.T @ p.output
-    left = size(g.query @ g.query.mT - g.key @ g.key.mT), size(V(g) - O(g))
-    whole = (
+    violations = size(g.query @ g.query.mT - g.key @ g.key.mT), size(V(g) - O(g))
+    changes = (
         moved(lambda p: p.query @ p.query.mT) + moved(lambda p: p.key @ p.key.mT),
         moved(V) + moved(O),
     )
     want = jnp.stack(
-        [eta**2 * a / jnp.where(b > 0, b, 1) for a, b in zip(left, whole, strict=True)]
+        [eta**2 * a / jnp.where(b > 0, b, 1) for a, b in zip(violations, changes, strict=True)]
     )
     return calculus.balance_drift(new, problem, config), want
-
-
-CHECKS = (
-    Check("gradient: autodiff, conservation laws", "derived", "equal", gradient_literal),
-    Check("balance_drift: second order in the step", "derived", "equal", drift_second_order),
-)

@@ -5,13 +5,14 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from jaxtheory.core.config import Size
-from jaxtheory.core.theory import Check, Compared
+from jaxtheory.core.theory import Compared, check
 from jaxtheory.ops import draws
 from jaxtheory.theories.low_rank import data
 from jaxtheory.theories.low_rank.checks import material
 from jaxtheory.theories.low_rank.model import Config
 
 
+@check("one_sample: tokens as counted, label by majority", f"{material.PAPER}, III-A", "equal")
 def samples_as_counted(key: Array, config: Config) -> Compared:
     """Exact counts: nrel tokens of the label's class, nconf of one other, per of each irrelevant
     pattern. Random counts: the label's tokens are the most frequent.
@@ -23,16 +24,20 @@ def samples_as_counted(key: Array, config: Config) -> Compared:
     M, R, C = config.num_patterns.cap, config.num_relevant_patterns.cap, config.num_classes.cap
     counts = jnp.sum(jax.nn.one_hot(test.pattern, M), axis=1)  # (N, M)
     pick = lambda table: jnp.take_along_axis(table, test.label[:, None], axis=1)[:, 0]
-    each = jnp.stack([jnp.sum(counts[:, c:R:C], axis=1) for c in range(C)], axis=1)
+    class_counts = jnp.stack([jnp.sum(counts[:, c:R:C], axis=1) for c in range(C)], axis=1)
     patterns_shown = jnp.stack([jnp.sum(counts[:, c:R:C] > 0, axis=1) for c in range(C)], axis=1)
     members = jnp.asarray([len(range(c, R, C)) for c in range(C)])[test.label]
-    of_label, rest = pick(each), counts[:, R:]
+    of_label, irrelevant = pick(class_counts), counts[:, R:]
     voting = jnp.full(len(of_label), float(config.num_relevant.cap + config.num_confusion.cap))
     exact = config.counts == "exact"
     want_own = (
-        jnp.full(len(of_label), float(config.num_relevant.cap)) if exact else jnp.max(each, axis=1)
+        jnp.full(len(of_label), float(config.num_relevant.cap))
+        if exact
+        else jnp.max(class_counts, axis=1)
     )
-    want_rest = jnp.full(rest.shape, float(config.num_irrelevant_each.cap)) if exact else rest
+    want_rest = (
+        jnp.full(irrelevant.shape, float(config.num_irrelevant_each.cap)) if exact else irrelevant
+    )
     want_shown = (
         jnp.minimum(members, config.num_relevant.cap)
         if config.occurrence == "together"
@@ -41,8 +46,8 @@ def samples_as_counted(key: Array, config: Config) -> Compared:
     return (
         test.tokens,
         of_label,
-        jnp.sum(each, axis=1),
-        rest,
+        jnp.sum(class_counts, axis=1),
+        irrelevant,
         pick(patterns_shown).astype(float),
     ), (
         U[test.pattern],
@@ -53,6 +58,7 @@ def samples_as_counted(key: Array, config: Config) -> Compared:
     )
 
 
+@check("datasets: balanced labels", f"{material.PAPER}, III-A", "equal")
 def labels_in_turn(key: Array, config: Config) -> Compared:
     """Of n samples class c has those with index c, c + C, .., each of weight 1/n, whose tokens
     without noise are their patterns. Checked on the last example.
@@ -61,17 +67,18 @@ def labels_in_turn(key: Array, config: Config) -> Compared:
         return None
     C = config.num_classes.cap
     U, clean = data.patterns(config), config.replace(noise=0.0 * config.noise)
-    several = data.datasets(key, U, clean)
-    counted = [jnp.bincount(part.label, length=C).astype(float) for part in several]
+    batches = data.datasets(key, U, clean)
+    counted = [jnp.bincount(part.label, length=C).astype(float) for part in batches]
     sizes = (config.num_samples.cap, config.num_test.cap)
     want = [jnp.asarray([float(len(range(c, n, C))) for c in range(C)]) for n in sizes]
-    return (counted, [part.weight for part in several], [part.tokens for part in several]), (
+    return (counted, [part.weight for part in batches], [part.tokens for part in batches]), (
         want,
         [jnp.full(n, 1 / n) for n in sizes],
-        [U[part.pattern] for part in several],
+        [U[part.pattern] for part in batches],
     )
 
 
+@check("tokens_of: law of the noise", f"{material.PAPER}, equation (6) and IV", "sample")
 def noise_has_its_law(key: Array, config: Config) -> Compared:
     """Norms are 1 or that of the noise. Gaussian noise has mean 0 and second moments sigma^2 1."""
     if config.task == "multiclass":
@@ -92,6 +99,7 @@ def noise_has_its_law(key: Array, config: Config) -> Compared:
     return size, jnp.full_like(size, config.noise), jnp.zeros_like(size)
 
 
+@check("patterns: Gram matrix", f"{material.PAPER}, III-A", "equal")
 def patterns_gram(_key: Array, config: Config) -> Compared:
     """The Gram matrix of the patterns: 1 on the diagonal, cos between the first two, and for each
     irrelevant pattern the products of the pattern that it leans to, times ov. The first pattern is
@@ -108,6 +116,7 @@ def patterns_gram(_key: Array, config: Config) -> Compared:
     )
 
 
+@check("datasets: flipped labels", "ours", "sample")
 def labels_flipped(key: Array, config: Config) -> Compared:
     """The share of flipped labels among many training labels, which are in turn except for those.
     Checked on the first example.
@@ -123,6 +132,7 @@ def labels_flipped(key: Array, config: Config) -> Compared:
     return share, p, jnp.sqrt(p * (1 - p) / N)
 
 
+@check("rotation: orthonormal", "ours", "equal")
 def rotation_orthonormal(key: Array, config: Config) -> Compared:
     """Q Q^T = 1. The first row has the direction of the first Gaussian row, and entries have mean
     square 1/d.
@@ -135,6 +145,7 @@ def rotation_orthonormal(key: Array, config: Config) -> Compared:
     return (Q @ Q.T, Q.T @ Q, Q[0]), (jnp.eye(len(Q)), jnp.eye(len(Q)), unit)
 
 
+@check("sample: distinct and uniform", f"{material.PAPER}, equation (5)", "sample")
 def batches_distinct(key: Array, config: Config) -> Compared:
     """Every training sample is in a batch with probability B / N, and at most once."""
     if not material.plain(config) or config.num_layers > 1:
@@ -161,6 +172,7 @@ def batches_distinct(key: Array, config: Config) -> Compared:
     )
 
 
+@check("start: signs and normals", f"{material.PAPER}, II", "sample")
 def signs_fair(key: Array, config: Config) -> Compared:
     """Signs have square 1 and mean 0 over many draws, and those of two neurons, positions or
     outputs have product 0. Normals have their moments, and the order those of uniform numbers. Rows
@@ -172,74 +184,49 @@ def signs_fair(key: Array, config: Config) -> Compared:
     signs, normal, basis, order = jax.vmap(lambda k: data.start(k, config))(
         jax.random.split(key, material.BATCHES)
     )
-    several = signs.reshape(material.BATCHES, -1)[:, :6]
-    zero, root = jnp.zeros(several.shape[1]), material.BATCHES**0.5
-    products = several * jnp.roll(several, 1, axis=1)
+    sign_entries = signs.reshape(material.BATCHES, -1)[:, :6]
+    zero, root = jnp.zeros(sign_entries.shape[1]), material.BATCHES**0.5
+    products = sign_entries * jnp.roll(sign_entries, 1, axis=1)
     entries = normal.reshape(material.BATCHES, -1)[:, :6]
     n, d = entries.shape[1], config.dimension.cap
     got = basis if config.num_heads == 1 else basis @ basis.mT
-    whole = jnp.broadcast_to(jnp.eye(d)[None], got.shape)
+    identity = jnp.broadcast_to(jnp.eye(d)[None], got.shape)
     return (
         (
-            several**2,
-            jnp.mean(several, axis=0),
+            sign_entries**2,
+            jnp.mean(sign_entries, axis=0),
             jnp.mean(products, axis=0),
             jnp.mean(entries, axis=0),
             jnp.mean(entries**2, axis=0),
             got,
             jnp.mean(order, axis=0),
         ),
-        (jnp.ones_like(several), zero, zero, zero, 1 + zero, whole, 0.5 + zero),
+        (jnp.ones_like(sign_entries), zero, zero, zero, 1 + zero, identity, 0.5 + zero),
         (
-            jnp.zeros_like(several),
+            jnp.zeros_like(sign_entries),
             zero + 1 / root,
             zero + 1 / root,
             jnp.full(n, 1 / root),
             jnp.std(entries**2, axis=0) / root,
-            jnp.zeros_like(whole),
+            jnp.zeros_like(identity),
             jnp.std(order, axis=0) / root,
         ),
     )
 
 
+@check("class_means: mean tokens of samples", "derived", "sample")
 def means_of_classes(key: Array, config: Config) -> Compared:
     """m_c against the mean token of many samples without noise. The first example adds nothing."""
     if config.counts != "exact" or (material.plain(config) and config.num_layers == 1):
         return None
-    many = config.replace(num_samples=Size(600), noise=0.0 * config.noise, labels="balanced")
-    train, _ = data.datasets(key, data.patterns(many), many)
+    large_config = config.replace(
+        num_samples=Size(600), noise=0.0 * config.noise, labels="balanced"
+    )
+    train, _ = data.datasets(key, data.patterns(large_config), large_config)
     mean = jnp.mean(train.tokens, axis=1)
     C = config.num_classes.cap
     hot = jax.nn.one_hot(train.label, C)
-    each = jnp.sum(hot, axis=0)[:, None]
-    means = hot.T @ mean / each
-    spread = jnp.sqrt(jnp.maximum(hot.T @ mean**2 / each - means**2, 0) / each)
+    class_sizes = jnp.sum(hot, axis=0)[:, None]
+    means = hot.T @ mean / class_sizes
+    spread = jnp.sqrt(jnp.maximum(hot.T @ mean**2 / class_sizes - means**2, 0) / class_sizes)
     return data.class_means(material.shown(config), config), means, spread + 1e-13
-
-
-CHECKS = (
-    Check(
-        "one_sample: tokens as counted, label by majority",
-        f"{material.PAPER}, III-A",
-        "equal",
-        samples_as_counted,
-    ),
-    Check("datasets: flipped labels", "ours", "sample", labels_flipped),
-    Check("datasets: balanced labels", f"{material.PAPER}, III-A", "equal", labels_in_turn),
-    Check(
-        "tokens_of: law of the noise",
-        f"{material.PAPER}, equation (6) and IV",
-        "sample",
-        noise_has_its_law,
-    ),
-    Check("patterns: Gram matrix", f"{material.PAPER}, III-A", "equal", patterns_gram),
-    Check("rotation: orthonormal", "ours", "equal", rotation_orthonormal),
-    Check(
-        "sample: distinct and uniform",
-        f"{material.PAPER}, equation (5)",
-        "sample",
-        batches_distinct,
-    ),
-    Check("start: signs and normals", f"{material.PAPER}, II", "sample", signs_fair),
-    Check("class_means: mean tokens of samples", "derived", "sample", means_of_classes),
-)

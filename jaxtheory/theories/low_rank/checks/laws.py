@@ -5,35 +5,38 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from jaxtheory.core.config import Size
-from jaxtheory.core.theory import Check, Compared
+from jaxtheory.core.theory import Compared, check
 from jaxtheory.ops import linalg
 from jaxtheory.theories.low_rank import calculus, data, laws
 from jaxtheory.theories.low_rank.checks import material
 from jaxtheory.theories.low_rank.model import Config, Params
 
 
+@check("relevant_share: frequencies", f"{material.PAPER}, III-B", "sample")
 def share_in_samples(key: Array, config: Config) -> Compared:
     """alpha* against many samples, on the second and third example."""
     if config.output == "shared":
         return None
-    many = config.replace(num_samples=Size(material.MANY))
-    train, _ = data.datasets(key, data.patterns(many), many)
-    share = jnp.mean(data.relevant(train, many).astype(float), axis=1)
+    large_config = config.replace(num_samples=Size(material.MANY))
+    train, _ = data.datasets(key, data.patterns(large_config), large_config)
+    share = jnp.mean(data.relevant(train, large_config).astype(float), axis=1)
     return jnp.mean(share), laws.relevant_share(config), jnp.std(share) / material.MANY**0.5 + 1e-13
 
 
+@check("dead_fraction: Gaussian neurons", "derived", "sample")
 def dead_gaussian(key: Array, config: Config) -> Compared:
     """The share of Gaussian neurons that are inactive on both class means."""
     if config.task != "binary":
         return None
-    made = material.shown(config)
+    problem = material.shown(config)
     o = jax.random.normal(key, (10 * material.MANY, config.value_dim.cap))
-    active = o @ laws.carried_means(made, config)[:2].T > 0
+    active = o @ laws.carried_means(problem, config)[:2].T > 0
     dead = jnp.sum(active, axis=1) == 0
-    p = laws.dead_fraction(made, config)
+    p = laws.dead_fraction(problem, config)
     return jnp.mean(dead.astype(float)), p, jnp.sqrt(p * (1 - p) / len(o))
 
 
+@check("dead_fraction: from token counts", "derived", "equal")
 def dead_from_counts(_key: Array, config: Config) -> Compared:
     """cos theta = (2 nrel nconf + (M - 2) per^2) / (nrel^2 + nconf^2 + (M - 2) per^2) for
     orthonormal patterns of two classes, R = 2.
@@ -48,14 +51,17 @@ def dead_from_counts(_key: Array, config: Config) -> Compared:
         float(getattr(config, n).cap)
         for n in ("num_relevant", "num_confusion", "num_irrelevant_each")
     )
-    rest = (config.num_patterns.cap - 2) * per**2
+    irrelevant = (config.num_patterns.cap - 2) * per**2
     c = config.coherence
-    cosine = (2 * a * b + rest + c * (a**2 + b**2)) / (a**2 + b**2 + rest + 2 * c * a * b)
+    cosine = (2 * a * b + irrelevant + c * (a**2 + b**2)) / (
+        a**2 + b**2 + irrelevant + 2 * c * a * b
+    )
     return laws.dead_fraction(material.shown(config), config), 0.5 - jnp.arccos(cosine) / (
         2 * jnp.pi
     )
 
 
+@check("small_fraction: from noiseless tokens", "reconstructed", "equal")
 def small_from_tokens(key: Array, config: Config) -> Compared:
     """The share of Gaussian neurons with o^T m < -kappa sigma sqrt(d / L), m from noiseless
     samples, by the error function; kappa is fitted and claimed in the figure `neurons_small_set`.
@@ -77,25 +83,27 @@ def small_from_tokens(key: Array, config: Config) -> Compared:
     return laws.small_fraction(material.shown(config), config), want
 
 
+@check("ranks: of token counts", "derived", "equal")
 def ranks_of_counts(key: Array, config: Config) -> Compared:
     """Independent relevant patterns: the rank of the numbers of relevant tokens over many samples;
     classes: labels that occur. On the examples with more patterns than classes.
     """
-    many = config.replace(num_samples=Size(200))
+    large_config = config.replace(num_samples=Size(200))
     if config.num_heads == 1:
         return None
-    train, _ = data.datasets(key, data.patterns(many), many)
+    train, _ = data.datasets(key, data.patterns(large_config), large_config)
     R, C = config.num_relevant_patterns.cap, config.num_classes.cap
     counts = jnp.sum(jax.nn.one_hot(train.pattern, config.num_patterns.cap), axis=1)[:, :R]
     s = linalg.eigvalsh(counts.T @ counts)
     rank = jnp.sum(s > 1e-9 * s[-1]).astype(float)
     classes = jnp.sum(jnp.bincount(train.label, length=C) > 0).astype(float)
-    each = config.num_heads * config.num_layers
+    head_count = config.num_heads * config.num_layers
     return laws.ranks(config), jnp.concatenate(
-        [jnp.full(2 * each, rank), jnp.full(each + 1, classes)]
+        [jnp.full(2 * head_count, rank), jnp.full(head_count + 1, classes)]
     )
 
 
+@check("first_step: gradient at uniform attention", "derived", "equal")
 def first_step_exact(key: Array, config: Config) -> Compared:
     """The first step is exact in W_Q, W_V, W_O at W_Q = 0, and in W_K at W_K = 0, where attention
     is uniform.
@@ -116,6 +124,7 @@ def first_step_exact(key: Array, config: Config) -> Compared:
     return exact(steps), exact(want)
 
 
+@check("first_step: rank without noise", "derived", "equal")
 def first_step_rank(key: Array, config: Config) -> Compared:
     """Without noise, with one a for all positions and a mean token for each class, the first
     gradients have rank C.
@@ -131,10 +140,11 @@ def first_step_rank(key: Array, config: Config) -> Compared:
     g = laws.first_step(params._replace(query=0 * params.query), clean, problem, config)
     C = config.num_classes.cap
     s = [linalg.singular_values(W) for W in (g.query[0, 0], g.value[0, 0], g.output)]
-    rest = [x[C] / jnp.maximum(x[0], 1e-30) if len(x) > C else jnp.zeros(()) for x in s]
-    return jnp.stack(rest), jnp.zeros(3)
+    ratios = [x[C] / jnp.maximum(x[0], 1e-30) if len(x) > C else jnp.zeros(()) for x in s]
+    return jnp.stack(ratios), jnp.zeros(3)
 
 
+@check("noiseless_null: the gradient of W_K vanishes on it", "derived", "equal")
 def keys_without_noise(key: Array, config: Config) -> Compared:
     """Without noise dW_K v = 0 where every pattern has mu_j^T v = 1, as the gradient in the scores
     sums to zero over the keys. With one a per position.
@@ -150,17 +160,3 @@ def keys_without_noise(key: Array, config: Config) -> Compared:
         jnp.ones(len(problem.patterns)),
         jnp.zeros_like(pushed),
     )
-
-
-CHECKS = (
-    Check("relevant_share: frequencies", f"{material.PAPER}, III-B", "sample", share_in_samples),
-    Check("dead_fraction: Gaussian neurons", "derived", "sample", dead_gaussian),
-    Check("dead_fraction: from token counts", "derived", "equal", dead_from_counts),
-    Check("small_fraction: from noiseless tokens", "reconstructed", "equal", small_from_tokens),
-    Check("ranks: of token counts", "derived", "equal", ranks_of_counts),
-    Check("first_step: gradient at uniform attention", "derived", "equal", first_step_exact),
-    Check("first_step: rank without noise", "derived", "equal", first_step_rank),
-    Check(
-        "noiseless_null: the gradient of W_K vanishes on it", "derived", "equal", keys_without_noise
-    ),
-)

@@ -107,5 +107,5 @@ def attention_mass(weights: Array, batch: Batch, config: Config) -> tuple[Array,
         per_query = jnp.mean(weights @ share, axis=0)
         return jnp.mean(per_query), per_query @ share / jnp.maximum(jnp.sum(share), 1)
 
-    every, mine = jax.vmap(one)(weights, relevant)
-    return jnp.mean(every), jnp.mean(mine)
+    mass, relevant_mass = jax.vmap(one)(weights, relevant)
+    return jnp.mean(mass), jnp.mean(relevant_mass)

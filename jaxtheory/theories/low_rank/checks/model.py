@@ -4,12 +4,13 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from jaxtheory.core.theory import Check, Compared
+from jaxtheory.core.theory import Compared, check
 from jaxtheory.theories.low_rank import model
 from jaxtheory.theories.low_rank.checks import literal, material
 from jaxtheory.theories.low_rank.model import Config
 
 
+@check("initial: diagonal start", f"{material.PAPER}, II", "equal")
 def start_diagonal(key: Array, config: Config) -> Compared:
     """One head: delta I. Several heads: the rows of W_Q^h are delta times orthonormal ones, and
     sum_h W_V^h = rv delta I. W_O = xi times the normals.
@@ -24,7 +25,7 @@ def start_diagonal(key: Array, config: Config) -> Compared:
     )
     rows = W.query.reshape(n, m_b, d)
     value = jnp.broadcast_to(config.value_ratio * delta * jnp.eye(m_a, d)[None], (n, m_a, d))
-    kept = jnp.broadcast_to(
+    gram = jnp.broadcast_to(
         (delta**2 * jnp.diag((jnp.arange(m_b) < d).astype(float)))[None], (n, m_b, m_b)
     )
     query = (
@@ -33,7 +34,7 @@ def start_diagonal(key: Array, config: Config) -> Compared:
         else rows
     )
     return (rows @ rows.mT, jnp.sum(W.value, axis=1), rows, W.key, W.output), (
-        kept,
+        gram,
         value,
         query,
         W.query,
@@ -41,6 +42,7 @@ def start_diagonal(key: Array, config: Config) -> Compared:
     )
 
 
+@check("forward: token by token", f"{material.PAPER}, equation (1)", "equal")
 def forward_literal(key: Array, config: Config) -> Compared:
     """F, the values, the attention and the neurons of the last layer; and the input, the queries
     and the keys of the first.
@@ -62,16 +64,10 @@ def forward_literal(key: Array, config: Config) -> Compared:
     )
 
 
+@check("loss: token by token", f"{material.PAPER}, equation (3)", "equal")
 def loss_literal(key: Array, config: Config) -> Compared:
     """The mean hinge loss of a batch, with one a per position."""
     if config.output == "shared":
         return None
-    params, batch, made = material.setting(key, config)
-    return model.loss(params, batch, made, config), literal.loss(params, batch, made, config)
-
-
-CHECKS = (
-    Check("initial: diagonal start", f"{material.PAPER}, II", "equal", start_diagonal),
-    Check("forward: token by token", f"{material.PAPER}, equation (1)", "equal", forward_literal),
-    Check("loss: token by token", f"{material.PAPER}, equation (3)", "equal", loss_literal),
-)
+    params, batch, problem = material.setting(key, config)
+    return model.loss(params, batch, problem, config), literal.loss(params, batch, problem, config)

@@ -4,13 +4,14 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from jaxtheory.core.theory import Check, Compared
+from jaxtheory.core.theory import Compared, check
 from jaxtheory.theories.low_rank import data, model
 from jaxtheory.theories.low_rank.analyses import neurons
 from jaxtheory.theories.low_rank.checks import material
 from jaxtheory.theories.low_rank.model import Config
 
 
+@check("projections: entry by entry", f"{material.PAPER}, equations (7)-(10)", "equal")
 def projections_literal(key: Array, config: Config) -> Compared:
     """mu_i^T Delta W mu_j entry by entry. For heads the left mu_i passes their rows of the
     basis.
@@ -30,13 +31,18 @@ def projections_literal(key: Array, config: Config) -> Compared:
         if m_b <= d
         else jnp.concatenate([problem.basis, jnp.zeros((m_b - d, d))])
     )
-    left = [U @ basis.T, U @ basis.T, U @ jnp.eye(m_a, d).T]
-    right = [delta.query[-1].reshape(m_b, d), delta.key[-1].reshape(m_b, d), sum(delta.value[-1])]
+    left_patterns = [U @ basis.T, U @ basis.T, U @ jnp.eye(m_a, d).T]
+    matrices = [
+        delta.query[-1].reshape(m_b, d),
+        delta.key[-1].reshape(m_b, d),
+        sum(delta.value[-1]),
+    ]
     entry = lambda W: jax.vmap(lambda a: jax.vmap(lambda mu: jnp.dot(a, W @ mu))(U))
-    entries = [entry(W)(rows) for rows, W in zip(left, right, strict=True)]
+    entries = [entry(W)(rows) for rows, W in zip(left_patterns, matrices, strict=True)]
     return neurons.projections(params, problem, config), jnp.stack(entries)
 
 
+@check("activity: neuron by neuron", f"{material.PAPER}, equations (11)-(13)", "equal")
 def neurons_described(key: Array, config: Config) -> Compared:
     """o_i^T mu_j, o_i^T W_V m_c and the class of a neuron, one by one, with one a per position."""
     if config.output == "shared":
@@ -62,6 +68,7 @@ def neurons_described(key: Array, config: Config) -> Compared:
     return got, (want, active, classes.astype(float), (alive == 0).astype(float))
 
 
+@check("small_set: made-up gaps", f"{material.PAPER}, figure 3", "equal")
 def small_sets(key: Array, config: Config) -> Compared:
     """Artificial norms of m rows, among which those below a gap are found; and the share below 0.33
     of the 95 % quantile.
@@ -75,20 +82,3 @@ def small_sets(key: Array, config: Config) -> Compared:
     order = jnp.sort(norms)
     got = *neurons.small_set(norms, config), neurons.small_changes(norms, config)
     return got, (jnp.asarray(k / m), order[k] / order[k - 1], jnp.asarray(k / m))
-
-
-CHECKS = (
-    Check(
-        "projections: entry by entry",
-        f"{material.PAPER}, equations (7)-(10)",
-        "equal",
-        projections_literal,
-    ),
-    Check(
-        "activity: neuron by neuron",
-        f"{material.PAPER}, equations (11)-(13)",
-        "equal",
-        neurons_described,
-    ),
-    Check("small_set: made-up gaps", f"{material.PAPER}, figure 3", "equal", small_sets),
-)

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from jaxtheory.core.theory import Check, Compared
+from jaxtheory.core.theory import Compared, check
 from jaxtheory.ops import linalg
 from jaxtheory.theories.low_rank import model
 from jaxtheory.theories.low_rank.analyses import ranks
@@ -12,6 +12,7 @@ from jaxtheory.theories.low_rank.checks import literal, material
 from jaxtheory.theories.low_rank.model import Config, Params
 
 
+@check("singular_values: eigenvalues of Gram matrices", f"{material.PAPER}, figure 2", "equal")
 def singular_gram(key: Array, config: Config) -> Compared:
     """Squares of singular values against the eigenvalues of the Gram matrix of each head, with no
     negative value. Checked with one a per position.
@@ -28,6 +29,7 @@ def singular_gram(key: Array, config: Config) -> Compared:
     return (s**2, s), (jnp.stack(want), jnp.abs(s))
 
 
+@check("gap_rank: made-up spectra", "ours", "equal")
 def gap_found(key: Array, config: Config) -> Compared:
     """Artificial spectra with one large drop after the r-th value, r = 1..4. A zero matrix has rank
     0, with 3 rows s_3 is the last, and drops below 0.03 s_1 do not count.
@@ -43,6 +45,7 @@ def gap_found(key: Array, config: Config) -> Compared:
     return ranks.gap_rank(s, limit).astype(float), jnp.asarray([1.0, 2, 3, 4, 0, 1, 2])
 
 
+@check("truncation: one decomposition per rank", f"{material.PAPER}, figure 1", "equal")
 def truncation_literal(key: Array, config: Config) -> Compared:
     """One decomposition for each rank and matrix, and losses token by token, on the examples with
     several heads.
@@ -55,8 +58,8 @@ def truncation_literal(key: Array, config: Config) -> Compared:
     n, m = ranks.full_rank(config), config.num_neurons.cap
 
     def cut(each: Array) -> Params:
-        several = zip(start, delta, each, strict=True)
-        return Params(*(W + _truncated(D, r) for W, D, r in several))
+        triples = zip(start, delta, each, strict=True)
+        return Params(*(W + _truncated(D, r) for W, D, r in triples))
 
     def looked_at(each: Array) -> tuple[Array, ...]:
         p = cut(each)
@@ -68,9 +71,9 @@ def truncation_literal(key: Array, config: Config) -> Compared:
             *mass,
         )
 
-    together = [[r] * 4 for r in range(1, n + 1)]
-    alone = [[1 if i == j else n for j in range(4)] for i in range(4)]
-    loss, *others = jax.lax.map(looked_at, jnp.asarray(together + alone))
+    joint_ranks = [[r] * 4 for r in range(1, n + 1)]
+    single_ranks = [[1 if i == j else n for j in range(4)] for i in range(4)]
+    loss, *measures = jax.lax.map(looked_at, jnp.asarray(joint_ranks + single_ranks))
     half = cut(jnp.broadcast_to(jnp.asarray(config.truncation_rank), (4,)))
     place = literal.places(jnp.linalg.norm(half.output, axis=1))
     count = jnp.asarray([0, (2 * 100 * m + 200) // 400, m])
@@ -85,7 +88,7 @@ def truncation_literal(key: Array, config: Config) -> Compared:
         *(analyses[name] for name in names),
         analyses["alone_truncated_loss"],
         analyses["pruned_truncated_loss"][::100],
-    ), (loss[:n], *(x[:n] for x in others), loss[n:], pruned)
+    ), (loss[:n], *(x[:n] for x in measures), loss[n:], pruned)
 
 
 def _truncated(delta: Array, rank: Array) -> Array:
@@ -93,20 +96,3 @@ def _truncated(delta: Array, rank: Array) -> Array:
     if delta.ndim == 2:
         return linalg.truncate(delta, rank)
     return jax.vmap(lambda D: _truncated(D, rank))(delta)
-
-
-CHECKS = (
-    Check(
-        "singular_values: eigenvalues of Gram matrices",
-        f"{material.PAPER}, figure 2",
-        "equal",
-        singular_gram,
-    ),
-    Check("gap_rank: made-up spectra", "ours", "equal", gap_found),
-    Check(
-        "truncation: one decomposition per rank",
-        f"{material.PAPER}, figure 1",
-        "equal",
-        truncation_literal,
-    ),
-)

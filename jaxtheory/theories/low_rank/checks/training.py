@@ -4,24 +4,26 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from jaxtheory.core.theory import Check, Compared
+from jaxtheory.core.theory import Compared, check
 from jaxtheory.theories.low_rank import calculus, model, training
 from jaxtheory.theories.low_rank.checks import material
 from jaxtheory.theories.low_rank.model import Config, Params
 
 
+@check("gradient: sgd descends along it", f"{material.PAPER}, equation (5)", "equal")
 def sgd_descends(key: Array, config: Config) -> Compared:
     """A step in all four matrices at rate eta, on the first two examples."""
     if config.num_layers > 1 or config.task == "multiclass":
         return None
-    params, batch, made = material.setting(key, config)
+    params, batch, problem = material.setting(key, config)
     sgd = training.ALGORITHMS["sgd"]
-    state = sgd.init(key, made, config)._replace(params=params)
-    new = sgd.step(key, jnp.int32(0), state, batch, made, config).params
-    g = calculus.gradient(params, batch, made, config)
+    state = sgd.init(key, problem, config)._replace(params=params)
+    new = sgd.step(key, jnp.int32(0), state, batch, problem, config).params
+    g = calculus.gradient(params, batch, problem, config)
     return new, Params(*(w - config.learning_rate * dw for w, dw in zip(params, g, strict=True)))
 
 
+@check("init_lora: starts at W(0)", "LoRA, arXiv 2106.09685", "sample")
 def lora_start(key: Array, config: Config) -> Compared:
     """LoRA begins at W(0), and its A has columns of mean square r / columns. Checked on the second
     and fourth example.
@@ -30,10 +32,10 @@ def lora_start(key: Array, config: Config) -> Compared:
         return None
     _, _, problem = material.setting(key, config)
     state = training.init_lora(key, problem, config)
-    several = jax.vmap(lambda k: training.init_lora(k, problem, config).down)(
+    down_factors = jax.vmap(lambda k: training.init_lora(k, problem, config).down)(
         jax.random.split(key, material.BATCHES)
     )
-    squares = [x.reshape(material.BATCHES, -1) ** 2 * x.shape[-1] for x in several]
+    squares = [x.reshape(material.BATCHES, -1) ** 2 * x.shape[-1] for x in down_factors]
     squares.append(jnp.concatenate(squares, axis=1).reshape(-1, 1))  # all of them together
     zero = jax.tree.map(jnp.zeros_like, model.initial(problem, config))
     return (
@@ -46,6 +48,7 @@ def lora_start(key: Array, config: Config) -> Compared:
     )
 
 
+@check("lora_step: descent in the factors", "LoRA, arXiv 2106.09685", "equal")
 def lora_descends(key: Array, config: Config) -> Compared:
     """One step of LoRA from factors away from zero: the gradient in W(0) + B A, pulled back to the
     factors by autodiff. Checked on the first and fourth example.
@@ -67,15 +70,3 @@ def lora_descends(key: Array, config: Config) -> Compared:
     want = jax.tree.map(lambda w, g: w - config.learning_rate * g, state, slope)
     new = training.lora_step(key, jnp.int32(0), state, batch, problem, config)
     return new, want
-
-
-CHECKS = (
-    Check(
-        "gradient: sgd descends along it",
-        f"{material.PAPER}, equation (5)",
-        "equal",
-        sgd_descends,
-    ),
-    Check("init_lora: starts at W(0)", "LoRA, arXiv 2106.09685", "sample", lora_start),
-    Check("lora_step: descent in the factors", "LoRA, arXiv 2106.09685", "equal", lora_descends),
-)

@@ -4,6 +4,7 @@ small configs on which all checks run.
 
 from typing import Any
 
+from jaxtheory.core.theory import checks_of
 from jaxtheory.theories.nearest_neighbor.checks import (
     bounds,
     calculus,
@@ -14,14 +15,7 @@ from jaxtheory.theories.nearest_neighbor.checks import (
 )
 from jaxtheory.theories.nearest_neighbor.model import Config
 
-CHECKS = (
-    *model.CHECKS,
-    *data.CHECKS,
-    *calculus.CHECKS,
-    *population.CHECKS,
-    *bounds.CHECKS,
-    *training.CHECKS,
-)
+CHECKS = checks_of(model, data, calculus, population, bounds, training)
 
 _SMALL: dict[str, Any] = {"num_prompts": 6, "num_test": 10, "mask": 1.5}
 EXAMPLES = (

@@ -3,13 +3,14 @@
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from jaxtheory.core.theory import Check, Compared
+from jaxtheory.core.theory import Compared, check
 from jaxtheory.theories.nearest_neighbor import data, model
 from jaxtheory.theories.nearest_neighbor.checks import material
 from jaxtheory.theories.nearest_neighbor.laws import bounds
 from jaxtheory.theories.nearest_neighbor.model import Config, Prompts, Reduced
 
 
+@check("bound: largest deviation", "derived", "bound")
 def bound_holds(key: Array, config: Config) -> Compared:
     """The bound holds on separated test prompts and on flipped ones, for large parameters."""
     test, delta = material.drawn(key, config), config.separation
@@ -25,16 +26,17 @@ def worst(best: float, params: Reduced, config: Config) -> tuple[Prompts, Array,
     """A worst-case prompt, whose other examples are 1 away with the opposite label, t* = best, and
     its attention on the others and on the query by plain exponentials.
     """
-    other = config.context.mask() & (jnp.arange(config.context.cap) > 0)
-    t = jnp.where(other, best - 0.5, best)[None]
-    y = jnp.where(other, 3.0, -3.0)[None]
+    rivals = config.context.mask() & (jnp.arange(config.context.cap) > 0)
+    t = jnp.where(rivals, best - 0.5, best)[None]
+    y = jnp.where(rivals, 3.0, -3.0)[None]
     prompts = Prompts(None, None, t, jnp.zeros(1, jnp.int32), y, jnp.ones(1))
-    weights = jnp.where(other, jnp.exp(-params.xi1 / 2), 0)
+    weights = jnp.where(rivals, jnp.exp(-params.xi1 / 2), 0)
     of_query = jnp.exp(params.xi1 * (1 - best) - params.xi2)
     total = 1 + jnp.sum(weights) + of_query
     return prompts, weights / total, of_query / total
 
 
+@check("bound: attained by the worst prompts", "derived", "equal")
 def bound_attained(_key: Array, config: Config) -> Compared:
     """The ratio error / bound in the limit of the worst prompts, where the others' attention is the
     largest error and where the query's is.
@@ -51,6 +53,7 @@ def bound_attained(_key: Array, config: Config) -> Compared:
     return jnp.stack(ratios), jnp.ones(3)
 
 
+@check("shift_bound: largest error", "derived", "bound")
 def shift_bound_holds(key: Array, config: Config) -> Compared:
     """The bound holds on flipped prompts, for large parameters, with the error of averaged labels
     from the attention itself. It is loose, since the flipped prompts are not the worst ones.
@@ -63,6 +66,7 @@ def shift_bound_holds(key: Array, config: Config) -> Compared:
     return jnp.max(jnp.where(flipped.weight > 0, error, 0)), want
 
 
+@check("shift_bound: attained by the worst prompts", "derived", "equal")
 def shift_bound_attained(_key: Array, config: Config) -> Compared:
     """The bound is attained in the limit by the worst prompts, in each term, and is 2 where nothing
     is learned.
@@ -76,11 +80,3 @@ def shift_bound_attained(_key: Array, config: Config) -> Compared:
         error = jnp.sum(s**2) + (jnp.sum(s) + of_query) ** 2
         ratios.append(error / bounds.shift_bound(params, 1.0, config))
     return jnp.stack(ratios), jnp.ones(4)
-
-
-CHECKS = (
-    Check("bound: largest deviation", "derived", "bound", bound_holds),
-    Check("bound: attained by the worst prompts", "derived", "equal", bound_attained),
-    Check("shift_bound: largest error", "derived", "bound", shift_bound_holds),
-    Check("shift_bound: attained by the worst prompts", "derived", "equal", shift_bound_attained),
-)

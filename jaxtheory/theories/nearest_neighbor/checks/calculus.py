@@ -7,12 +7,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from jaxtheory.core.theory import Check, Compared
+from jaxtheory.core.theory import Compared, check
 from jaxtheory.theories.nearest_neighbor import calculus, model, training
 from jaxtheory.theories.nearest_neighbor.checks import literal, material
 from jaxtheory.theories.nearest_neighbor.model import Config, Full, Prompts, Reduced
 
 
+@check("gradient: autodiff of the source's matrix form in W", material.PAPER, "equal")
 def gradient_dense(key: Array, config: Config) -> Compared:
     """The gradient of W against the dense form. The row that meets labels is included: it is 0 on
     average over symmetric labels.
@@ -25,6 +26,7 @@ def gradient_dense(key: Array, config: Config) -> Compared:
     )(params, prompts, config)
 
 
+@check("gradient: autodiff of the loss", "derived", "equal")
 def gradient_autodiff(key: Array, config: Config) -> Compared:
     """The gradient in (xi1, xi2) by autodiff, and in W where the matrix form is not computed."""
     prompts = material.prompts_of(key, config)
@@ -35,24 +37,32 @@ def gradient_autodiff(key: Array, config: Config) -> Compared:
     return got, [jax.grad(model.loss)(p, prompts, material.UNREAD, config) for p in params]
 
 
+@check("logit_gradient: written out", "derived", "equal")
 def logit_gradient_printed(key: Array, config: Config) -> Compared:
-    """The printed form g_k = s_k (s_k - Q + s* - 1[k = i*]), g_q = s_q (s* - Q), which sums to 0
-    over the prompt.
+    """The printed form g_k = s_k (s_k - Q + s* - 1[k = i*]), g_q = s_q (s* - Q) of averaged labels,
+    and g_k = s_k (f - y*) (y_k - f), g_q = -s_q (f - y*) f of given ones. Both sum to 0 over the
+    prompt.
     """
-    if config.labels != "averaged":
-        return None
     prompts = material.prompts_of(key, config)
     s = model.attend(material.setting(key, config), prompts, config)
-    Q = jnp.sum(s[:-1] ** 2, axis=0, keepdims=True)
-    best = jnp.max(s[:-1], axis=0, keepdims=True)
-    g = s[:-1] * (s[:-1] - Q + best - model.at_nearest(prompts).astype(s.dtype))
+    nearest = model.at_nearest(prompts).astype(s.dtype)
+    if prompts.y is None:
+        Q = jnp.sum(s[:-1] ** 2, axis=0, keepdims=True)
+        best = jnp.max(s[:-1], axis=0, keepdims=True)
+        g, of_query = s[:-1] * (s[:-1] - Q + best - nearest), s[-1:] * (best - Q)
+    else:
+        y = prompts.y.T
+        f = jnp.sum(s[:-1] * y, axis=0, keepdims=True)
+        error = f - jnp.sum(nearest * y, axis=0, keepdims=True)
+        g, of_query = s[:-1] * error * (y - f), -s[-1:] * error * f
     got = calculus.logit_gradient(s, prompts)
     return (got, jnp.sum(got, axis=0)), (
-        jnp.concatenate([g, s[-1:] * (best - Q)]),
+        jnp.concatenate([g, of_query]),
         jnp.zeros_like(prompts.weight),
     )
 
 
+@check("gradient: xi2 never falls", "derived", "bound")
 def mask_grows(key: Array, config: Config) -> Compared:
     """The slope dL/dxi2 is at most 0 for averaged labels."""
     if config.labels != "averaged":
@@ -62,6 +72,7 @@ def mask_grows(key: Array, config: Config) -> Compared:
     ).xi2, jnp.zeros(())
 
 
+@check("reduce: closest structured matrix", "derived", "equal")
 def reduce_is_closest(key: Array, config: Config) -> Compared:
     """The distance from W is least, since its gradient in (xi1, xi2) is 0; and reduce(lift(params))
     = params.
@@ -75,14 +86,15 @@ def reduce_is_closest(key: Array, config: Config) -> Compared:
     )
 
 
+@check("rates: descent on W, seen in (xi1, xi2)", "derived; the source leaves the 1/d out", "equal")
 def rates_of_descent(key: Array, config: Config) -> Compared:
     """The reduction of a step in W is a step in (xi1, xi2), on any prompts."""
     prompts, params = material.prompts_of(key, config), material.setting(key, config)
     rates = calculus.rates(config)
     slope = calculus.gradient(params, prompts, material.UNREAD, config)
     W = calculus.lift(params, config)
-    whole = calculus.gradient(W, prompts, material.UNREAD, config)
-    moved = Full(W.W - config.learning_rate * whole.W)
+    full_slope = calculus.gradient(W, prompts, material.UNREAD, config)
+    moved = Full(W.W - config.learning_rate * full_slope.W)
     return jax.tree.map(lambda p, g, rate: p - rate * g, params, slope, rates), calculus.reduce(
         moved, config
     )
@@ -107,6 +119,11 @@ def symmetrized(prompts: Prompts, config: Config) -> Prompts:
     )
 
 
+@check(
+    "lift: the run of W on symmetrized prompts",
+    f"{material.PAPER}, proposition on the form of W",
+    "equal",
+)
 def symmetric_run(key: Array, config: Config) -> Compared:
     """Three steps of W on symmetrized prompts against three of (xi1, xi2), as matrices."""
     if not material.unpadded(config) or config.labels != "averaged" or config.dimension.cap > 3:
@@ -119,6 +136,7 @@ def symmetric_run(key: Array, config: Config) -> Compared:
     return W, calculus.lift(params, config)
 
 
+@check("off_structure: Pythagoras, pairs of entries", "derived", "equal")
 def off_structure_norm(key: Array, config: Config) -> Compared:
     """By Pythagoras, |W|^2 - d xi1^2 - xi2^2 is the square of the first distance. The other two
     come from all pairs of entries.
@@ -129,37 +147,10 @@ def off_structure_norm(key: Array, config: Config) -> Compared:
     place = jnp.arange(len(W))
     off = jnp.where(place[:, None] != place[None, :], jnp.abs(W), 0)
     diagonal = jnp.diag(W)[:-2]
-    both = config.dimension.mask()[:, None] & config.dimension.mask()[None, :]
-    gaps = jnp.where(both, diagonal[:, None] - diagonal[None, :], 0)
+    valid_pairs = config.dimension.mask()[:, None] & config.dimension.mask()[None, :]
+    gaps = jnp.where(valid_pairs, diagonal[:, None] - diagonal[None, :], 0)
     return [distances["off_structure"], distances["off_diagonal"], distances["diagonal_spread"]], [
         jnp.sqrt(jnp.sum(W**2) - d * xi1**2 - xi2**2),
         jnp.max(off),
         jnp.max(gaps),
     ]
-
-
-CHECKS = (
-    Check(
-        "gradient: autodiff of the source's matrix form in W",
-        material.PAPER,
-        "equal",
-        gradient_dense,
-    ),
-    Check("gradient: autodiff of the loss", "derived", "equal", gradient_autodiff),
-    Check("logit_gradient: written out", "derived", "equal", logit_gradient_printed),
-    Check("gradient: xi2 never falls", "derived", "bound", mask_grows),
-    Check("reduce: closest structured matrix", "derived", "equal", reduce_is_closest),
-    Check(
-        "lift: the run of W on symmetrized prompts",
-        f"{material.PAPER}, proposition on the form of W",
-        "equal",
-        symmetric_run,
-    ),
-    Check(
-        "rates: descent on W, seen in (xi1, xi2)",
-        "derived; the source leaves the 1/d out",
-        "equal",
-        rates_of_descent,
-    ),
-    Check("off_structure: Pythagoras, pairs of entries", "derived", "equal", off_structure_norm),
-)

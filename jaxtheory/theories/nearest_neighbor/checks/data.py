@@ -7,7 +7,7 @@ from jax.scipy.special import betainc
 from jaxtyping import Array
 
 from jaxtheory.core.config import Size
-from jaxtheory.core.theory import Check, Compared
+from jaxtheory.core.theory import Compared, check
 from jaxtheory.theories.nearest_neighbor import data, model
 from jaxtheory.theories.nearest_neighbor.checks import material
 from jaxtheory.theories.nearest_neighbor.laws import bounds
@@ -16,6 +16,7 @@ from jaxtheory.theories.nearest_neighbor.model import Config
 MANY, MORE = 4000, 20000
 
 
+@check("problem: unit vectors and their nearest", material.PAPER, "equal")
 def prompts_valid(key: Array, config: Config) -> Compared:
     """Unit vectors, their inner products and the nearest example by distance. In the tests under
     shift the query is its nearest example.
@@ -42,6 +43,7 @@ def prompts_valid(key: Array, config: Config) -> Compared:
     return (got, model.picked(shift.t.T, shift)), (want, (shift.weight > 0).astype(float))
 
 
+@check("draw_prompts: moments", material.PAPER, "sample")
 def prompts_moments(key: Array, config: Config) -> Compared:
     """Moments over many examples: E x x^T = E q q^T = I/d, E t^2 = 1/d, E t^4 = 3/(d (d + 2)), and
     labels of mean 0 and variance 1. Exact are t = <x, q>, the weights, and the squares of labels
@@ -65,6 +67,7 @@ def prompts_moments(key: Array, config: Config) -> Compared:
     )
 
 
+@check("flipped: separation", f"{material.PAPER}, appendix B", "equal")
 def flipped_separates(key: Array, config: Config) -> Compared:
     """Zeros: what examples other than x_{i*} = q lack to min(delta, 4 - delta); how far the new
     x_j is from x_j and -x_j, and t from theirs; how far examples moved that were farther than
@@ -73,10 +76,10 @@ def flipped_separates(key: Array, config: Config) -> Compared:
     shift, delta = data.at_example(material.drawn(key, config)), config.separation
     moved = data.flipped(shift, delta, config)
     real = config.context.mask()[None, :] & (shift.weight > 0)[:, None]
-    others = ~model.at_nearest(shift).T & real
+    rivals = ~model.at_nearest(shift).T & real
     distance = jnp.sum((moved.x - moved.q[:, None, :]) ** 2, axis=2)
-    least = jnp.min(jnp.where(others, distance, 4))
-    near = others & (2 - 2 * shift.t <= delta)
+    least = jnp.min(jnp.where(rivals, distance, 4))
+    near = rivals & (2 - 2 * shift.t <= delta)
     return [
         jnp.minimum(least - bounds.flipped_separation(config), 0),
         jnp.abs(moved.x) - jnp.abs(shift.x),
@@ -91,6 +94,7 @@ def flipped_separates(key: Array, config: Config) -> Compared:
     ]
 
 
+@check("relabeled: separation", f"{material.PAPER}, theorem on shift", "equal")
 def relabeled_separates(key: Array, config: Config) -> Compared:
     """Zeros: what examples of another label lack to delta farther than the nearest; by how much
     labels of farther ones changed. The rest stays.
@@ -99,13 +103,14 @@ def relabeled_separates(key: Array, config: Config) -> Compared:
     moved = data.relabeled(test, delta)
     farther = 2 * (model.picked(test.t.T, test)[:, None] - test.t)
     valid = config.context.mask()[None, :] & (test.weight > 0)[:, None]
-    other = valid & (moved.y != model.picked(test.y.T, test)[:, None])
-    lacking = jnp.minimum(jnp.min(jnp.where(other, farther, 4)) - delta, 0)
+    mismatches = valid & (moved.y != model.picked(test.y.T, test)[:, None])
+    lacking = jnp.minimum(jnp.min(jnp.where(mismatches, farther, 4)) - delta, 0)
     changed = jnp.where(valid & (farther >= delta), moved.y - test.y, 0)
     zeros = jnp.zeros(()), jnp.zeros_like(test.y)
     return (lacking, changed, moved._replace(y=None)), (*zeros, test._replace(y=None))
 
 
+@check("inner_products: Beta law", "derived", "sample")
 def inner_products_law(key: Array, config: Config) -> Compared:
     """The distribution function of inner products at five points, from the incomplete beta
     function. Neighbors are independent.
@@ -127,26 +132,12 @@ def inner_products_law(key: Array, config: Config) -> Compared:
     )
 
 
+@check("fresh: loss and gradient of the population", "derived", "sample")
 def fresh_sampled(key: Array, config: Config) -> Compared:
     """Loss and gradient on Beta-distributed inner products, with weights of sum 1."""
     if not material.law_seen(config) or material.unpadded(config):
         return None
-    many = config.replace(num_prompts=Size(MORE))
-    prompts = data.fresh(key, material.UNREAD, many)
+    large_config = config.replace(num_prompts=Size(MORE))
+    prompts = data.fresh(key, material.UNREAD, large_config)
     got, want, error = material.against(key, prompts, config)
     return [got, jnp.sum(prompts.weight)], [want, jnp.ones(())], [error, jnp.zeros(())]
-
-
-CHECKS = (
-    Check("problem: unit vectors and their nearest", material.PAPER, "equal", prompts_valid),
-    Check("draw_prompts: moments", material.PAPER, "sample", prompts_moments),
-    Check("flipped: separation", f"{material.PAPER}, appendix B", "equal", flipped_separates),
-    Check(
-        "relabeled: separation",
-        f"{material.PAPER}, theorem on shift",
-        "equal",
-        relabeled_separates,
-    ),
-    Check("inner_products: Beta law", "derived", "sample", inner_products_law),
-    Check("fresh: loss and gradient of the population", "derived", "sample", fresh_sampled),
-)

@@ -70,13 +70,13 @@ def ordered(config: Config) -> Prompts:
     x, w = (1 + x) / 2, w / 2
     points = np.stack(np.meshgrid(*[np.arange(NODES)] * N, indexing="ij"), -1).reshape(-1, N)
     first = math.pi * x[points[:, :1]]
-    rest = first + (math.pi - first) * x[points[:, 1:]]
-    angles = np.concatenate([first, rest], axis=1)
+    other_angles = first + (math.pi - first) * x[points[:, 1:]]
+    angles = np.concatenate([first, other_angles], axis=1)
     weight = (
         N
         * math.pi
         * np.prod(w[points], axis=1)
-        * np.prod(np.broadcast_to(math.pi - first, rest.shape), axis=1)
+        * np.prod(np.broadcast_to(math.pi - first, other_angles.shape), axis=1)
     )
     weight = weight * np.prod(np.sin(angles) ** (d - 2) / beta((d - 1) / 2), axis=1)
     t, nearest = jnp.asarray(np.cos(angles)), jnp.zeros(len(points), jnp.int32)

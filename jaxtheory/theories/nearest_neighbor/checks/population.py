@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Array
 
 from jaxtheory.core.config import Size
-from jaxtheory.core.theory import Check, Compared
+from jaxtheory.core.theory import Compared, check
 from jaxtheory.theories.nearest_neighbor import model
 from jaxtheory.theories.nearest_neighbor.checks import literal, material
 from jaxtheory.theories.nearest_neighbor.laws import population
@@ -26,6 +26,7 @@ def once(config: Config) -> bool:
     return literal.nested(config) and config.context.cap > 1
 
 
+@check("loss: the population's, example by example", "derived", "equal")
 def loss_nested(key: Array, config: Config) -> Compared:
     """The loss by nested quadrature, and the weights, which sum to 1."""
     if not literal.nested(config):
@@ -35,6 +36,7 @@ def loss_nested(key: Array, config: Config) -> Compared:
     return got, (model.loss(params, prompts, material.UNREAD, config), jnp.sum(prompts.weight))
 
 
+@check("loss: the population's, on drawn examples", "derived", "sample")
 def loss_sampled(key: Array, config: Config) -> Compared:
     """Loss and gradient on examples drawn on the sphere, with padded sizes."""
     if not material.law_seen(config) or material.unpadded(config):
@@ -42,6 +44,7 @@ def loss_sampled(key: Array, config: Config) -> Compared:
     return material.against(key, material.drawn(key, config, Size(MANY))._replace(y=None), config)
 
 
+@check("gradient: the population's, example by example", "derived", "equal")
 def gradient_nested(key: Array, config: Config) -> Compared:
     """Autodiff of the loss of each prompt, integrated over every example."""
     if not literal.nested(config):
@@ -50,6 +53,7 @@ def gradient_nested(key: Array, config: Config) -> Compared:
     return population.gradient(params, config), literal.nested_slope(params, config)
 
 
+@check("flow: example by example", "derived", "equal")
 def flow_nested(key: Array, config: Config) -> Compared:
     """The flow is (-1/d, -1) times the slope, integrated over every example."""
     if not once(config):
@@ -59,6 +63,7 @@ def flow_nested(key: Array, config: Config) -> Compared:
     return population.flow(params, config), Reduced(-slope.xi1 / config.dimension.cap, -slope.xi2)
 
 
+@check("gap_density: closed forms", "derived", "equal")
 def gap_density_closed(_key: Array, config: Config) -> Compared:
     """N = 2 and 3: N (N-1) int f^2 / 2^(N-2) = N (N-1) B(d-2, 1/2) / B((d-1)/2, 1/2)^2 / 2^(N-2),
     as F(t) + F(-t) = 1; d = 3: N / 2; N = 1: 0; else quadrature of elementary f and F.
@@ -75,6 +80,7 @@ def gap_density_closed(_key: Array, config: Config) -> Compared:
     return jax.vmap(lambda d, N: population.gap_density(case(d, N)))(d, N), jnp.asarray(want)
 
 
+@check("power_laws: the flow of near ties", "derived", "equal")
 def power_laws_flow(_key: Array, config: Config) -> Compared:
     """The two laws solve d xi1 / dt = -(eta / d) dL/dxi1 with L = C p(0) / xi1, C by quadrature of
     (1 + e^x)^-2, p(0) = N / 2 for d = 3; from xi0 = 0.7.
@@ -94,6 +100,7 @@ def power_laws_flow(_key: Array, config: Config) -> Compared:
     )
 
 
+@check("power_laws: the loss of large xi1", "derived", "bound")
 def ties_decide(_key: Array, config: Config) -> Compared:
     """The limit xi1 L -> C p(0), extrapolated from xi1 = 10 and 20 without query attention, to
     within 0.02.
@@ -111,6 +118,7 @@ def ties_decide(_key: Array, config: Config) -> Compared:
     return jnp.abs(jax.vmap(limit)(d, N) / laws - 1), jnp.full(len(d), 0.02)
 
 
+@check("log_nearest_density: elementary cases", "derived", "equal")
 def nearest_density_elementary(_key: Array, config: Config) -> Compared:
     """The density N f F^(N-1) with elementary f and F."""
     if not once(config):
@@ -125,6 +133,7 @@ def nearest_density_elementary(_key: Array, config: Config) -> Compared:
     return jax.vmap(log_density)(d, N), jnp.asarray(np.stack(want))
 
 
+@check("valley: balance and time", "derived", "equal")
 def valley_balance(_key: Array, config: Config) -> Compared:
     """t is that of (d + r^2) xi1^3, and h balances, with elementary f and F, at xi1 of about 10, 20
     and 90.
@@ -144,16 +153,3 @@ def valley_balance(_key: Array, config: Config) -> Compared:
         ratios.append(context * f * F ** (context - 1) * (dim + r[i] ** 2) * xi1[i] / 2 / r[i])
     cubes = xi1**3 * (d[:, None].astype(float) + r**2) / (3 * eta * times)
     return (cubes / tie, jnp.stack(ratios) / tie), (jnp.ones(r.shape), jnp.ones(r.shape))
-
-
-CHECKS = (
-    Check("loss: the population's, example by example", "derived", "equal", loss_nested),
-    Check("loss: the population's, on drawn examples", "derived", "sample", loss_sampled),
-    Check("gradient: the population's, example by example", "derived", "equal", gradient_nested),
-    Check("flow: example by example", "derived", "equal", flow_nested),
-    Check("gap_density: closed forms", "derived", "equal", gap_density_closed),
-    Check("power_laws: the flow of near ties", "derived", "equal", power_laws_flow),
-    Check("power_laws: the loss of large xi1", "derived", "bound", ties_decide),
-    Check("log_nearest_density: elementary cases", "derived", "equal", nearest_density_elementary),
-    Check("valley: balance and time", "derived", "equal", valley_balance),
-)

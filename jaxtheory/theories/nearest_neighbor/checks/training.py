@@ -3,12 +3,13 @@
 import jax
 from jaxtyping import Array
 
-from jaxtheory.core.theory import Check, Compared
+from jaxtheory.core.theory import Compared, check
 from jaxtheory.theories.nearest_neighbor import calculus, model, training
 from jaxtheory.theories.nearest_neighbor.checks import literal, material
 from jaxtheory.theories.nearest_neighbor.model import Config, Reduced
 
 
+@check("step: autodiff of the loss", material.PAPER, "equal")
 def step_descends(key: Array, config: Config) -> Compared:
     """Both steps against autodiff of the loss: in W at rate eta; in (xi1, xi2) at eta/d and eta."""
     prompts, params = material.prompts_of(key, config), material.setting(key, config)
@@ -18,16 +19,18 @@ def step_descends(key: Array, config: Config) -> Compared:
     return got, Reduced(params.xi1 - eta / d * slope.xi1, params.xi2 - eta * slope.xi2)
 
 
+@check("natural: autodiff in W", material.PAPER, "equal")
 def natural_descends(key: Array, config: Config) -> Compared:
     """xi1 and xi2 of autodiff's gradient in W, taken as a matrix; and the gradient in W itself."""
     prompts, params = material.prompts_of(key, config), material.setting(key, config)
     W = calculus.lift(params, config)
-    of = lambda W: model.loss(W, prompts, material.UNREAD, config)
-    slope = jax.grad(of)(W)
+    loss = lambda W: model.loss(W, prompts, material.UNREAD, config)
+    slope = jax.grad(loss)(W)
     got = [training.natural(p, prompts, material.UNREAD, config) for p in (params, W)]
     return got, [calculus.reduce(slope, config), slope]
 
 
+@check("literal_step: autodiff of the loss", material.PAPER, "equal")
 def literal_step_descends(key: Array, config: Config) -> Compared:
     """W - eta times autodiff's gradient, with the source's matrix form where it is computed."""
     prompts, W = material.prompts_of(key, config), material.full(key, config)
@@ -40,6 +43,7 @@ def literal_step_descends(key: Array, config: Config) -> Compared:
     return training.literal_step(key, 0, W, prompts, material.UNREAD, config).W, want
 
 
+@check("population_step: example by example", "derived", "equal")
 def step_nested(key: Array, config: Config) -> Compared:
     """A step by autodiff of the loss on all prompts, weighted by their law."""
     if not literal.nested(config) or config.context.cap == 1:
@@ -50,11 +54,3 @@ def step_nested(key: Array, config: Config) -> Compared:
     return got, Reduced(
         params.xi1 - eta / config.dimension.cap * slope.xi1, params.xi2 - eta * slope.xi2
     )
-
-
-CHECKS = (
-    Check("step: autodiff of the loss", material.PAPER, "equal", step_descends),
-    Check("natural: autodiff in W", material.PAPER, "equal", natural_descends),
-    Check("literal_step: autodiff of the loss", material.PAPER, "equal", literal_step_descends),
-    Check("population_step: example by example", "derived", "equal", step_nested),
-)

@@ -32,8 +32,8 @@ def shift_bound(
     derived.
     """
     xi1, xi2 = calculus.reduce(params, config)
-    others, a = config.context.real - 1, jnp.exp(-xi1 * jnp.asarray(delta) / 2)
-    return jnp.minimum(others * a**2 + (others * a + jnp.exp(-xi2)) ** 2, 2)
+    num_rivals, a = config.context.real - 1, jnp.exp(-xi1 * jnp.asarray(delta) / 2)
+    return jnp.minimum(num_rivals * a**2 + (num_rivals * a + jnp.exp(-xi2)) ** 2, 2)
 
 
 def flipped_separation(config: Config) -> Float[Array, ""]:

@@ -65,10 +65,10 @@ def legendre(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def grid(config: Config) -> Grid:
     """The law of one inner product on the nodes."""
     x, omega, upper = (jnp.asarray(array, float) for array in legendre(ANGLES))
-    rest = jnp.asarray(config.dimension.real, float) - 2
-    half = jnp.minimum(WIDTH / jnp.sqrt(jnp.maximum(rest, 1)), jnp.pi / 2)
+    exponent = jnp.asarray(config.dimension.real, float) - 2
+    half = jnp.minimum(WIDTH / jnp.sqrt(jnp.maximum(exponent, 1)), jnp.pi / 2)
     angle = jnp.pi / 2 + half * x
-    density = jnp.exp(rest * jnp.log(jnp.sin(angle)))
+    density = jnp.exp(exponent * jnp.log(jnp.sin(angle)))
     total = jnp.sum(density * omega)
     return Grid(
         angle, density / (total * half), density * omega / total, upper * (density / total)[None, :]

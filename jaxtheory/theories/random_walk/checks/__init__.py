@@ -4,10 +4,11 @@ small configs on which all checks run.
 
 from typing import Any
 
+from jaxtheory.core.theory import checks_of
 from jaxtheory.theories.random_walk.checks import calculus, data, laws, model, training
 from jaxtheory.theories.random_walk.model import Config
 
-CHECKS = (*model.CHECKS, *data.CHECKS, *calculus.CHECKS, *laws.CHECKS, *training.CHECKS)
+CHECKS = checks_of(model, data, calculus, laws, training)
 
 _SMALL: dict[str, Any] = {"num_sequences": 16, "encoding_dim": 7}
 EXAMPLES = (

@@ -4,12 +4,13 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from jaxtheory.core.theory import Check, Compared
+from jaxtheory.core.theory import Compared, check
 from jaxtheory.theories.random_walk import calculus, model
 from jaxtheory.theories.random_walk.checks import literal, material
 from jaxtheory.theories.random_walk.model import Config, Problem
 
 
+@check("gradient: autodiff of the loss in the scores", material.PAPER, "equal")
 def gradient_reduced(key: Array, config: Config) -> Compared:
     """The gradient in (V, u, w, A) against autodiff of the loss: unit tokens, the mlp and padded
     sizes. Raw tokens are checked in `gradient_literal`.
@@ -24,6 +25,7 @@ def gradient_reduced(key: Array, config: Config) -> Compared:
     )
 
 
+@check("gradient: autodiff of the token-by-token loss in V and W", material.PAPER, "equal")
 def gradient_literal(key: Array, config: Config) -> Compared:
     """The gradient in (V, W, A) against autodiff of the token-by-token loss."""
     if material.padded(config) or not material.layer(config):
@@ -34,6 +36,7 @@ def gradient_literal(key: Array, config: Config) -> Compared:
     )
 
 
+@check("slope: autodiff of ell", material.PAPER, "equal")
 def slope_of_loss(key: Array, config: Config) -> Compared:
     """The slope against autodiff of ell at random outputs, down to -eps / 2."""
     if not material.circle(config):
@@ -42,6 +45,7 @@ def slope_of_loss(key: Array, config: Config) -> Compared:
     return calculus.slope(f, config), -jax.vmap(jax.grad(lambda x: model.ell(x, config)))(f)
 
 
+@check("reduce: token-by-token logits", "derived", "equal")
 def reduce_logits(key: Array, config: Config) -> Compared:
     """The logits u_{s_j} + w_j, and w_N at the query, against those of W token by token. V and A
     stay.
@@ -56,6 +60,7 @@ def reduce_logits(key: Array, config: Config) -> Compared:
     return (got, scores.V, scores.A), (want, params.V, params.A)
 
 
+@check("lift: smallest matrix with the scores", "derived", "equal")
 def lift_of_scores(key: Array, config: Config) -> Compared:
     """The lifted W has the scores it was given, and is the part of W that they see: |W|^2 = |W'|^2
     + |W - W'|^2. V and A stay.
@@ -76,6 +81,7 @@ def lift_of_scores(key: Array, config: Config) -> Compared:
     )
 
 
+@check("imprint: new scores, the rest kept", "derived", "equal")
 def imprint_scores(key: Array, config: Config) -> Compared:
     """W takes over the new scores, and the part that scores do not see stays: W' - lift(scores') =
     W - lift(scores).
@@ -91,20 +97,3 @@ def imprint_scores(key: Array, config: Config) -> Compared:
         x.W - calculus.lift(scores, config).W for x, scores in ((after, new), (params, before))
     ]
     return (material.flat((new.u, new.w)), unseen[0]), (material.flat((u, w)), unseen[1])
-
-
-CHECKS = (
-    Check(
-        "gradient: autodiff of the loss in the scores", material.PAPER, "equal", gradient_reduced
-    ),
-    Check(
-        "gradient: autodiff of the token-by-token loss in V and W",
-        material.PAPER,
-        "equal",
-        gradient_literal,
-    ),
-    Check("slope: autodiff of ell", material.PAPER, "equal", slope_of_loss),
-    Check("reduce: token-by-token logits", "derived", "equal", reduce_logits),
-    Check("lift: smallest matrix with the scores", "derived", "equal", lift_of_scores),
-    Check("imprint: new scores, the rest kept", "derived", "equal", imprint_scores),
-)

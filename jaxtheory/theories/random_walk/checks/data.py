@@ -6,13 +6,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from jaxtheory.core.theory import Check, Compared
+from jaxtheory.core.theory import Compared, check
 from jaxtheory.ops.positions import indices
 from jaxtheory.theories.random_walk import data, model
 from jaxtheory.theories.random_walk.checks import literal, material
 from jaxtheory.theories.random_walk.model import Config
 
 
+@check("label_law: all paths enumerated", material.PAPER, "equal")
 def law_of_labels(_key: Array, config: Config) -> Compared:
     """The probability P(prefix, label) of every path, by enumeration, is P(prefix) times the law of
     the label.
@@ -26,6 +27,7 @@ def law_of_labels(_key: Array, config: Config) -> Compared:
     return jnp.sum(joint, axis=1, keepdims=True) * data.label_law(paths, config), joint
 
 
+@check("problem: frequencies of states and steps", material.PAPER, "sample")
 def law_of_steps(key: Array, config: Config) -> Compared:
     """Every step of the test walks, the one to the label included, against Pi: a step to a
     neighbor, clockwise with probability p. First states are uniform, and the weights of both sets
@@ -56,6 +58,7 @@ def law_of_steps(key: Array, config: Config) -> Compared:
     )
 
 
+@check("sentences: word by word", material.PAPER, "equal")
 def all_sentences(_key: Array, config: Config) -> Compared:
     """The sentences of all coins, word by word, and their answers: the middle one of the sorted
     fruits for qa1, the first fruit for qa2.
@@ -68,19 +71,14 @@ def all_sentences(_key: Array, config: Config) -> Compared:
     for fruits in itertools.product((0, 1), repeat=len(slots)):
         if config.task == "qa2" and fruits[0] == fruits[1]:
             continue
-        row, left = [False] * config.length.cap, list(fruits)
+        row, remaining = [False] * config.length.cap, list(fruits)
         for j, fruit in zip(slots, fruits, strict=True):
             row[j] = bool(fruit)
         coins.append(row)
-        sentence = [("apple", "orange")[left.pop(0)] if word == "?" else word for word in words]
+        sentence = [
+            ("apple", "orange")[remaining.pop(0)] if word == "?" else word for word in words
+        ]
         want.append([model.VOCABULARY.index(word) for word in sentence])
         answers.append(fruits[0] if config.task == "qa2" else sorted(fruits)[2])
     s, y = data.sentences(jnp.asarray(coins), config.task)
     return (s[:, : len(words)], y), (jnp.asarray(want), jnp.asarray(answers))
-
-
-CHECKS = (
-    Check("label_law: all paths enumerated", material.PAPER, "equal", law_of_labels),
-    Check("problem: frequencies of states and steps", material.PAPER, "sample", law_of_steps),
-    Check("sentences: word by word", material.PAPER, "equal", all_sentences),
-)

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from jaxtheory.core.theory import Check, Compared
+from jaxtheory.core.theory import Compared, check
 from jaxtheory.ops import linalg
 from jaxtheory.theories.random_walk import data, laws, model, training
 from jaxtheory.theories.random_walk.checks import literal, material
@@ -19,6 +19,7 @@ STEPS = 3
 FAILURE = f"{material.PAPER}, failure theorem; recursion derived"
 
 
+@check("first_step: enumeration of all paths", f"{material.PAPER}, Lemma C.1", "equal")
 def first_step_enumerated(_key: Array, config: Config) -> Compared:
     """One step of the population from the zero start, by enumeration of all paths: Lemma C.1 and W
     = 0. The hinge and square losses are included.
@@ -32,6 +33,7 @@ def first_step_enumerated(_key: Array, config: Config) -> Compared:
     return material.flat(got), -config.learning_rate * material.flat(slopes)
 
 
+@check("adam_first_step: Adam and sign descent on all paths", "derived", "equal")
 def adam_first_step_enumerated(key: Array, config: Config) -> Compared:
     """One step of the algorithms adam and sign on all paths, from the zero start: V = eta G / (|G|
     + eps_A) for a large and for a vanishing eps_A, and W = 0.
@@ -40,17 +42,18 @@ def adam_first_step_enumerated(key: Array, config: Config) -> Compared:
         return None
     K, N, paths = config.num_states.cap, config.length.cap, literal.paths(config)
     zero = Reduced(jnp.zeros((K, K)), jnp.zeros(K), jnp.zeros(N))
-    problem, found = Problem(paths, paths), []
+    problem, pairs = Problem(paths, paths), []
     for name, offset in (("adam", 0.1), ("sign", 1e-30)):
         at = config.replace(adam_epsilon=offset, init_scale=0.0, perturbation=0.0)
         algorithm = training.ALGORITHMS[name]
         start = algorithm.init(key, problem, at)._replace(params=zero)
         moved = algorithm.step(key, 0, start, paths, problem, at)
         got = zero._replace(V=laws.adam_first_step(at))
-        found.append((material.flat(got), material.flat(moved.params)))
-    return tuple(jnp.stack(each) for each in zip(*found, strict=True))
+        pairs.append((material.flat(got), material.flat(moved.params)))
+    return tuple(jnp.stack(column) for column in zip(*pairs, strict=True))
 
 
+@check("saturated_step: enumeration of all paths", "derived", "equal")
 def saturated_enumerated(key: Array, config: Config) -> Compared:
     """A step of V from a circulant V with all attention on the parent, by enumeration of all
     paths.
@@ -69,6 +72,7 @@ def saturated_enumerated(key: Array, config: Config) -> Compared:
     ), V - config.learning_rate * jax.grad(of_V)(V)
 
 
+@check("saturated_step: square-root growth", "derived", "bound")
 def saturated_sqrt(key: Array, config: Config) -> Compared:
     """Log loss: x = v + eps obeys x <- x + c/x, hence x^2 >= x_0^2 + 2 c t, c = eta p / K: growth
     like sqrt(2 eta p t / K). The two entries that move.
@@ -82,6 +86,7 @@ def saturated_sqrt(key: Array, config: Config) -> Compared:
     return jnp.sqrt((v0 + config.epsilon) ** 2 + 100 * c)[moving], (v + config.epsilon)[moving]
 
 
+@check("selected_run: descent on all paths", "derived", "equal")
 def selected_run_enumerated(_key: Array, config: Config) -> Compared:
     """V and the loss over four steps of descent in V, by enumeration of all paths: two steps on the
     loss of the mean output under uniform attention, then steps on the mean loss with all attention
@@ -107,6 +112,7 @@ def selected_run_enumerated(_key: Array, config: Config) -> Compared:
     return (circulants, got.loss), jax.lax.scan(following, jnp.zeros((K, K)), jnp.arange(4))[1]
 
 
+@check("best_accuracy: Bayes predictor by enumeration", f"{material.PAPER}, corollary", "equal")
 def best_accuracy_bayes(_key: Array, config: Config) -> Compared:
     """The accuracy of the best predictor of the whole path, by enumeration: the sum over prefixes
     of the largest joint probability with a label.
@@ -122,6 +128,7 @@ def best_accuracy_bayes(_key: Array, config: Config) -> Compared:
     return laws.best_accuracy(config), jnp.sum(jnp.max(joint, axis=1))
 
 
+@check("limit_error: from the matrices", "derived", "equal")
 def limits_of_direction(_key: Array, config: Config) -> Compared:
     """The limits of direction (sqrt p, sqrt(1 - p)) from the K x K matrices, the last one from
     their rows; two vanish at p = 1/2, so a 1 beside them sets the scale.
@@ -147,6 +154,7 @@ def limits_of_direction(_key: Array, config: Config) -> Compared:
     )
 
 
+@check("symmetric_run: the algorithm and its derivative", FAILURE, "equal")
 def symmetric_training(key: Array, config: Config) -> Compared:
     """Attention of all positions and V in the first steps of the actual algorithm in population
     mode, and what they do to the lag sums of a disturbance of w: the run and its derivative.
@@ -171,10 +179,10 @@ def symmetric_training(key: Array, config: Config) -> Compared:
     sums = lambda w: (c := jnp.zeros(K).at[lag].add(w[: N - 1])) - jnp.mean(c)
     closed = laws.symmetric_run(config, STEPS + 1)
     is_query = (jnp.arange(N) == N - 1)[None, None, :]
-    each = lambda values: values[:, None, None]
+    expand = lambda values: values[:, None, None]
     got = (
-        jnp.broadcast_to(each(closed.alpha), V.shape),
-        jnp.broadcast_to(jnp.where(is_query, each(closed.query), each(closed.token)), S.shape),
+        jnp.broadcast_to(expand(closed.alpha), V.shape),
+        jnp.broadcast_to(jnp.where(is_query, expand(closed.query), expand(closed.token)), S.shape),
         closed.growth[:, None] * sums(direction)[None, :],
     )
     return got, (V, S, jax.vmap(sums)(moved))
@@ -190,6 +198,7 @@ def powers(p: Array, config: Config) -> Array:
     return jnp.stack(rows) @ sum(rows)
 
 
+@check("lag_scores: powers of the transition matrix", "derived", "equal")
 def lag_scores_by_powers(key: Array, config: Config) -> Compared:
     """The scores, and the share by which the parent leads."""
     if not material.circle(config) or material.padded(config) or config.length.cap < 3:
@@ -200,6 +209,7 @@ def lag_scores_by_powers(key: Array, config: Config) -> Compared:
     return (laws.lag_scores(p, config), 1 + laws.parent_margin(p, config)), (scores, 1 + margin)
 
 
+@check("predict_boundary: the scores tie", "derived", "equal")
 def boundary_of_scores(_key: Array, config: Config) -> Compared:
     """The parent and the best other lag tie at p*, and the parent leads just below, K = 20."""
     if not material.circle(config) or material.padded(config):
@@ -209,32 +219,3 @@ def boundary_of_scores(_key: Array, config: Config) -> Compared:
     at, below = powers(p, circle), powers(p - 1e-3, circle)
     lead = jnp.where(below[0] > jnp.max(below[1:]), 1.0, 0.0)
     return (at[0], lead), (jnp.max(at[1:]), jnp.ones(()))
-
-
-CHECKS = (
-    Check("lag_scores: powers of the transition matrix", "derived", "equal", lag_scores_by_powers),
-    Check("predict_boundary: the scores tie", "derived", "equal", boundary_of_scores),
-    Check(
-        "best_accuracy: Bayes predictor by enumeration",
-        f"{material.PAPER}, corollary",
-        "equal",
-        best_accuracy_bayes,
-    ),
-    Check(
-        "first_step: enumeration of all paths",
-        f"{material.PAPER}, Lemma C.1",
-        "equal",
-        first_step_enumerated,
-    ),
-    Check(
-        "adam_first_step: Adam and sign descent on all paths",
-        "derived",
-        "equal",
-        adam_first_step_enumerated,
-    ),
-    Check("saturated_step: enumeration of all paths", "derived", "equal", saturated_enumerated),
-    Check("saturated_step: square-root growth", "derived", "bound", saturated_sqrt),
-    Check("selected_run: descent on all paths", "derived", "equal", selected_run_enumerated),
-    Check("limit_error: from the matrices", "derived", "equal", limits_of_direction),
-    Check("symmetric_run: the algorithm and its derivative", FAILURE, "equal", symmetric_training),
-)

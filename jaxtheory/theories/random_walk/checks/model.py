@@ -4,12 +4,13 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from jaxtheory.core.theory import Check, Compared
+from jaxtheory.core.theory import Compared, check
 from jaxtheory.theories.random_walk import model
 from jaxtheory.theories.random_walk.checks import material
 from jaxtheory.theories.random_walk.model import Config, Literal
 
 
+@check("encodings: orthogonal, of squared norm (M+1)/2 and known sum", "derived (DST-I)", "equal")
 def wave_orthogonality(_key: Array, config: Config) -> Compared:
     """P P^T = rho on the N positions, zero beyond; and p_i sums to cot(i pi / (2 (M + 1))) for odd
     i, to 0 for even i.
@@ -22,6 +23,7 @@ def wave_orthogonality(_key: Array, config: Config) -> Compared:
     return (P @ P.T, P.sum(axis=1)), ((M + 1) / 2 * jnp.diag(N.mask().astype(float)), sums)
 
 
+@check("rates: Gram matrix of the scores in W", "derived", "equal")
 def rates_gram(_key: Array, config: Config) -> Compared:
     """The Jacobian of the scores in W times its transpose is the diagonal matrix of rates. So
     descent on W moves the scores at these rates, and a white W has white scores.
@@ -38,14 +40,3 @@ def rates_gram(_key: Array, config: Config) -> Compared:
     return jnp.diag(
         valid * jnp.concatenate([jnp.broadcast_to(rate_u, (K.cap,)), rate_w])
     ), jacobian @ jacobian.T
-
-
-CHECKS = (
-    Check(
-        "encodings: orthogonal, of squared norm (M+1)/2 and known sum",
-        "derived (DST-I)",
-        "equal",
-        wave_orthogonality,
-    ),
-    Check("rates: Gram matrix of the scores in W", "derived", "equal", rates_gram),
-)

@@ -2,10 +2,11 @@
 and the small configs on which all checks run.
 """
 
+from jaxtheory.core.theory import checks_of
 from jaxtheory.theories.task_diversity.checks import data, laws, model, training
 from jaxtheory.theories.task_diversity.model import Config
 
-CHECKS = (*data.CHECKS, *model.CHECKS, *laws.CHECKS, *training.CHECKS)
+CHECKS = checks_of(data, model, laws, training)
 
 EXAMPLES = (
     Config(dimension=2, length=2, num_prompts=9, num_tasks=3, noise_variance=0.25),

@@ -5,16 +5,17 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from jaxtheory.core.config import Size
-from jaxtheory.core.theory import Check, Compared
+from jaxtheory.core.theory import Check, Compared, check
 from jaxtheory.ops import linalg
 from jaxtheory.theories.task_diversity import data, model
 from jaxtheory.theories.task_diversity.checks import literal, material
 from jaxtheory.theories.task_diversity.model import Config
 
 
+@check("batch: example by example", material.PAPER, "equal")
 def batch_by_example(key: Array, config: Config) -> Compared:
     """The statistics of each prompt, added example by example."""
-    if not material.whole(config):
+    if not material.is_unpadded(config):
         return None
     x, y, query, label = prompts = material.raw(key, config)
     unit = jnp.ones(x.shape[2])
@@ -23,6 +24,7 @@ def batch_by_example(key: Array, config: Config) -> Compared:
     return data.batch(prompts, config), want
 
 
+@check("on_sphere: norms", material.PAPER, "equal")
 def tasks_on_sphere(key: Array, config: Config) -> Compared:
     """All tasks have |w|^2 = d."""
     w = data.on_sphere(key, config.num_tasks, config)
@@ -34,18 +36,18 @@ def tasks_by_elimination(key: Array, config: Config) -> Compared:
     """Without noise and with as many examples as features, w is read off a prompt: it gives the
     label, and it is one of the tasks where these are finite, another for each prompt where not.
     """
-    if not material.whole(config):
+    if not material.is_unpadded(config):
         return None
     d = Size.wrap(config.dimension).cap
     config = config.replace(length=3 * d, noise_variance=0.0, num_prompts=20)
     (x, y, query, label), tasks = data.raw(key, config)
     w = jax.vmap(lambda x, y: linalg.solve(x.T @ x, x.T @ y))(x, y)
     error = jnp.max(jnp.abs(jnp.sum(w * query, axis=1) - label))
-    others = tasks if config.tasks == "finite" else w
-    apart = jnp.sqrt(jnp.sum((w[:, None] - others[None, :]) ** 2, axis=2))
+    candidates = tasks if config.tasks == "finite" else w
+    distances = jnp.sqrt(jnp.sum((w[:, None] - candidates[None, :]) ** 2, axis=2))
     if config.tasks == "finite":
-        return jnp.stack([error, jnp.max(jnp.min(apart, axis=1))]), jnp.full(2, 1e-3)
-    close = jnp.sum((apart < 1e-3).astype(float)) - 20 if d > 1 else jnp.zeros(())
+        return jnp.stack([error, jnp.max(jnp.min(distances, axis=1))]), jnp.full(2, 1e-3)
+    close = jnp.sum((distances < 1e-3).astype(float)) - 20 if d > 1 else jnp.zeros(())
     return jnp.stack([error, close]), jnp.asarray([1e-3, 4.5])  # two pairs may be close by chance
 
 
@@ -53,7 +55,7 @@ def draws_by_variance(key: Array, config: Config) -> Compared:
     """Variances of x, of the query and of the noise of labels, and how often each task comes; for
     d = 1 tasks may be equal.
     """
-    if not material.whole(config) or Size.wrap(config.dimension).cap == 1:
+    if not material.is_unpadded(config) or Size.wrap(config.dimension).cap == 1:
         return None
     n, d, k = 3000, Size.wrap(config.dimension).cap, Size.wrap(config.num_tasks).cap
     config = config.replace(num_prompts=n, tasks="finite")
@@ -79,8 +81,6 @@ def draws_by_variance(key: Array, config: Config) -> Compared:
 
 
 CHECKS = (
-    Check("batch: example by example", material.PAPER, "equal", batch_by_example),
-    Check("on_sphere: norms", material.PAPER, "equal", tasks_on_sphere),
     *(
         check
         for function in ("prompts", "raw")

@@ -104,13 +104,13 @@ def in_the_limit(
 ) -> tuple[Array, Array]:
     """The errors by sums over a spectrum of R: M = x + R seen, M = 1 + x fresh."""
     r, p = spectrum
-    seen = x + r
-    nu = threshold(lambda nu: jnp.sum(p * seen / (seen + nu)), tau, ridge, 1 + x)
-    g = r / (seen + nu)
-    idg = 1 + rho + jnp.sum(p * (g**2 * seen - 2 * g * r))
-    idg = idg / (1 - jnp.sum(p * (seen / (seen + nu)) ** 2) / tau)
+    M = x + r
+    nu = threshold(lambda nu: jnp.sum(p * M / (M + nu)), tau, ridge, 1 + x)
+    g = r / (M + nu)
+    idg = 1 + rho + jnp.sum(p * (g**2 * M - 2 * g * r))
+    idg = idg / (1 - jnp.sum(p * (M / (M + nu)) ** 2) / tau)
     icl = 1 + rho + jnp.sum(p * (g**2 * (1 + x) - 2 * g))
-    return icl + idg / tau * jnp.sum(p * (1 + x) * seen / (seen + nu) ** 2), idg
+    return icl + idg / tau * jnp.sum(p * (1 + x) * M / (M + nu) ** 2), idg
 
 
 def on_all_weights(

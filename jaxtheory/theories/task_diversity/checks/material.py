@@ -12,7 +12,7 @@ from jaxtheory.theories.task_diversity.model import Config, Params, Problem
 PAPER = "arXiv 2405.11751"
 
 
-def whole(config: Config) -> bool:
+def is_unpadded(config: Config) -> bool:
     """True if no size is padded."""
     names = ("dimension", "length", "num_prompts", "num_tasks")
     return all(Size.wrap(getattr(config, n)).value is None for n in names)

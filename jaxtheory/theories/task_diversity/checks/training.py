@@ -6,7 +6,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array
 
 from jaxtheory.core.config import Size
-from jaxtheory.core.theory import Check, Compared
+from jaxtheory.core.theory import Compared, check
 from jaxtheory.ops import linalg
 from jaxtheory.theories.task_diversity import calculus, laws, model, predictions, training
 from jaxtheory.theories.task_diversity.checks import literal, material
@@ -15,6 +15,7 @@ from jaxtheory.theories.task_diversity.model import Config, Params
 STEPS = 7
 
 
+@check("step: autodiff of the loss", material.PAPER, "equal")
 def step_descends(key: Array, config: Config) -> Compared:
     """A step of gd against autodiff of the loss."""
     problem, params = material.setting(key, config)
@@ -23,18 +24,19 @@ def step_descends(key: Array, config: Config) -> Compared:
     return training.step(key, 0, params, (), problem, config), want
 
 
+@check("minimum: singular values", material.PAPER, "equal")
 def minimum_by_svd(key: Array, config: Config) -> Compared:
     """The minimum against the singular value decomposition of the features; the state of `ridge` is
     the minimum for the config's penalty, and its steps change nothing.
     """
-    if not material.whole(config):
+    if not material.is_unpadded(config):
         return None
     problem, _ = material.setting(key, config)
     shift = config.ridge / Size.wrap(config.dimension).cap
     want = calculus.packed(_by_svd(problem.train, shift))
     state = training.solved(key, problem, config)
     got = calculus.minimum(calculus.spectrum(problem.train), model.penalty(config))
-    return (got, training.rest(key, 3, state, (), problem, config)), (want, want)
+    return (got, training.keep_state(key, 3, state, (), problem, config)), (want, want)
 
 
 def _by_svd(batch: model.Batch, shift: Array | float) -> Array:
@@ -44,16 +46,18 @@ def _by_svd(batch: model.Batch, shift: Array | float) -> Array:
     return Vt.T @ (inverse * (U.T @ batch.y)) / n**0.5
 
 
+@check("minimum: gradient", material.PAPER, "bound")
 def minimum_is_flat(key: Array, config: Config) -> Compared:
     """The gradient vanishes at the minimum."""
     problem, _ = material.setting(key, config)
-    found = training.solved(key, problem, config)
-    slope = jax.grad(model.loss)(found, problem.train, problem, config)
+    minimum = training.solved(key, problem, config)
+    slope = jax.grad(model.loss)(minimum, problem.train, problem, config)
     first = jax.grad(model.loss)(model.init(key, problem, config), problem.train, problem, config)
     largest = lambda tree: jnp.max(jnp.abs(ravel_pytree(tree)[0]))
     return largest(slope), 1e-7 * largest(first)
 
 
+@check("descended: step by step", "derived", "equal")
 def descended_step_by_step(key: Array, config: Config) -> Compared:
     """The path against STEPS steps along the gradient from autodiff."""
     problem, _ = material.setting(key, config)
@@ -69,9 +73,10 @@ def descended_step_by_step(key: Array, config: Config) -> Compared:
     return got, want
 
 
+@check("on_ridge_path: singular values", "derived", "equal")
 def ridge_path_by_svd(key: Array, config: Config) -> Compared:
     """The minima of the path of penalties; zero weights at step 0."""
-    if not material.whole(config):
+    if not material.is_unpadded(config):
         return None
     problem, _ = material.setting(key, config)
     state = training.start(key, problem, config)
@@ -85,9 +90,10 @@ def ridge_path_by_svd(key: Array, config: Config) -> Compared:
     return got, want
 
 
+@check("metrics: by definition", "derived", "equal")
 def metrics_by_definition(key: Array, config: Config) -> Compared:
     """Metrics of weights from [Gamma, gamma] and prompt by prompt."""
-    if not material.whole(config):
+    if not material.is_unpadded(config):
         return None
     problem, params = material.setting(key, config)
     x, y, query, label = material.raw(jax.random.split(key)[0], config)
@@ -105,22 +111,12 @@ def metrics_by_definition(key: Array, config: Config) -> Compared:
     return predictions.metrics(params, problem, config), want
 
 
+@check("metrics: least error", "derived", "equal")
 def excess_at_best(key: Array, config: Config) -> Compared:
     """The excess vanishes at Gamma = I / (1 + 1/l + (d/l) (1 + rho)), gamma = 0."""
     problem, params = material.setting(key, config)
     d, l = Size.wrap(config.dimension), Size.wrap(config.length).real
     scale = 1 / (1 + 1 / l + d.real / l * (1 + config.noise_variance))
     best = Params(scale * jnp.diag(d.mask().astype(float)), jnp.zeros_like(params.gamma))
-    found = predictions.metrics(best, problem, config)
-    return jnp.stack([found["excess"] + 1, found["diagonal"]]), jnp.stack([jnp.ones(()), scale])
-
-
-CHECKS = (
-    Check("step: autodiff of the loss", material.PAPER, "equal", step_descends),
-    Check("minimum: singular values", material.PAPER, "equal", minimum_by_svd),
-    Check("minimum: gradient", material.PAPER, "bound", minimum_is_flat),
-    Check("descended: step by step", "derived", "equal", descended_step_by_step),
-    Check("on_ridge_path: singular values", "derived", "equal", ridge_path_by_svd),
-    Check("metrics: by definition", "derived", "equal", metrics_by_definition),
-    Check("metrics: least error", "derived", "equal", excess_at_best),
-)
+    metrics = predictions.metrics(best, problem, config)
+    return jnp.stack([metrics["excess"] + 1, metrics["diagonal"]]), jnp.stack([jnp.ones(()), scale])
