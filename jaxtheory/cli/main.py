@@ -17,6 +17,7 @@ import shlex
 import shutil
 import signal
 import sys
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -388,6 +389,21 @@ def _end(number: int, frame: Any) -> None:
     raise _Terminated
 
 
+def _repeat(ignored: "sys.UnraisableHookArgs") -> None:
+    """Interrupt again if an interruption came inside a callback, where Python ignores exceptions.
+
+    JAX has one that the garbage collector calls, often while it traces.
+    """
+    if not issubclass(ignored.exc_type, KeyboardInterrupt):
+        sys.__unraisablehook__(ignored)
+        return
+    number = signal.SIGINT
+    if issubclass(ignored.exc_type, _Terminated):
+        number = signal.SIGTERM
+        signal.signal(number, _end)
+    threading.Timer(0.01, signal.raise_signal, [number]).start()
+
+
 def _program() -> str:
     """Return how this command is called: by its path if it is not on PATH."""
     called = Path(sys.argv[0])
@@ -413,6 +429,7 @@ def entry() -> None:
     os.environ["MPLBACKEND"] = "agg"  # figures are files, so a notebook's backend is not needed
     gc.set_threshold(100_000)  # tracing makes many long-lived objects; saves 10 % of a short sweep
     signal.signal(signal.SIGTERM, _end)
+    sys.unraisablehook = _repeat
     code = main()
     with contextlib.suppress(OSError):
         sys.stderr.flush()

@@ -472,11 +472,21 @@ HEEDING = (
 )
 
 
-def jaxtheory_process(*words: str) -> subprocess.Popen:
+COLLECTING = """
+import gc, signal, sys
+def stop(phase, info):
+    if "jaxtheory.engine.compute" in sys.modules:
+        gc.callbacks.remove(stop)
+        signal.raise_signal({number})
+gc.callbacks.append(stop)
+"""
+
+
+def jaxtheory_process(*words: str, script: str = HEEDING) -> subprocess.Popen:
     """The command line in a process that heeds SIGINT, which is ignored where the tests run in the
     background.
     """
-    command = [sys.executable, "-c", HEEDING, *words]
+    command = [sys.executable, "-c", script, *words]
     return subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT
     )
@@ -559,6 +569,16 @@ def test_an_ended_sweep_leaves_a_store_that_resumes(
     assert again.returncode == 0, errors
     assert "store     kept" in output
     assert (folder / "kept" / "data.zarr").is_dir()
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_within_the_garbage_collector_ends_a_sweep(number: int, code: int) -> None:
+    """Python ignores what is raised there, and JAX has a callback of it in Python."""
+    words = ("sweep", REGRESSION, "--vary", "d=2,4", "--steps", "5000")
+    process = jaxtheory_process(*words, script=COLLECTING.format(number=number) + HEEDING)
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == code, errors
+    assert "ignored" not in errors
 
 
 def test_without_waiting_the_runs_of_other_processes_are_missing(
