@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from jaxtheory.core.config import size as size
     from jaxtheory.core.config import static as static
     from jaxtheory.core.config import traced as traced
-    from jaxtheory.core.errors import InputError as InputError
     from jaxtheory.core.from_optax import OptimizerState as OptimizerState
     from jaxtheory.core.from_optax import from_optax as from_optax
     from jaxtheory.core.task import Task as Task
@@ -50,10 +49,10 @@ if TYPE_CHECKING:
     from jaxtheory.engine.properties import below as below
     from jaxtheory.engine.properties import diverged as diverged
     from jaxtheory.engine.results import statistics as statistics
-    from jaxtheory.engine.results.datasets import open_store as open_store
-    from jaxtheory.engine.results.merge import merge as merge
     from jaxtheory.engine.simulate import Run as Run
     from jaxtheory.engine.simulate import simulate as simulate
+    from jaxtheory.engine.store.datasets import open_store as open_store
+    from jaxtheory.engine.store.merge import merge as merge
     from jaxtheory.engine.stored_run import params as params
     from jaxtheory.engine.stored_run import problem as problem
     from jaxtheory.engine.sweep import sweep as sweep
@@ -63,6 +62,7 @@ if TYPE_CHECKING:
     from jaxtheory.plotting import optimizers as optimizers
     from jaxtheory.plotting import plot as plot
     from jaxtheory.reports.explorer.explore import explore as explore
+    from jaxtheory.texts.errors import InputError as InputError
     from jaxtheory.verification.gradients import Comparison as Comparison
     from jaxtheory.verification.gradients import compare_gradients as compare_gradients
     from jaxtheory.verification.verify import verify as verify
@@ -88,13 +88,13 @@ _PUBLIC = {
     **dict.fromkeys(("Comparison", "compare_gradients"), "verification.gradients"),
     "explore": "reports.explorer.explore",
     "max_margin": "margin",
-    "InputError": "core.errors",
+    "InputError": "texts.errors",
     **dict.fromkeys(("OptimizerState", "from_optax"), "core.from_optax"),
     "from_flax": "networks.from_flax",
     "boundary": "engine.boundary",
     **dict.fromkeys(("above", "below", "diverged"), "engine.properties"),
-    "merge": "engine.results.merge",
-    "open_store": "engine.results.datasets",
+    "merge": "engine.store.merge",
+    "open_store": "engine.store.datasets",
     "Progress": "engine.execution.progress",
     **dict.fromkeys(("params", "problem"), "engine.stored_run"),
     "run_key": "ops.draws",

@@ -4,7 +4,7 @@ import numpy as np
 from jax.typing import ArrayLike
 from numpy.typing import NDArray
 
-from jaxtheory.core.errors import InputError
+from jaxtheory.texts.errors import InputError
 
 _AT_ONCE = 64  # the violated constraints that are added before the next solution
 _TOLERANCE = 1e-9  # by which a margin may be below 1

@@ -22,12 +22,12 @@ from jax.flatten_util import ravel_pytree
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
-from jaxtheory.core.errors import InputError, suggest
 from jaxtheory.core.extended import WEIGHTS, named_weights
 from jaxtheory.core.resolve import theory_of
 from jaxtheory.core.theory import Theory
 from jaxtheory.ops import draws, lanczos
 from jaxtheory.ops.linalg import eigh, quotient
+from jaxtheory.texts.errors import InputError, suggest
 
 BY_NAME = ("attention", "norm", "norms", "gradient_norm", "sharpness", "distance_from_start")
 _BATCH = 3  # the stream of a run key from which batches of observables are drawn

@@ -26,8 +26,8 @@ from typing import Any, NamedTuple
 
 from jaxtheory.core.check_theory import check_theory
 from jaxtheory.core.contract import ships
-from jaxtheory.core.errors import InputError
 from jaxtheory.core.theory import Theory
+from jaxtheory.texts.errors import InputError
 from jaxtheory.verification import conformance
 from jaxtheory.verification.gradients import compare_gradients
 

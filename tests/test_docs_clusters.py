@@ -11,7 +11,7 @@ import pytest
 from helpers.stores import parts
 
 import jaxtheory
-from jaxtheory.engine.results.store import Store
+from jaxtheory.engine.store.store import Store
 
 PAGE = Path(__file__).parents[1] / "docs" / "clusters.md"
 SECTION = (

@@ -12,7 +12,7 @@ import pytest
 
 import jaxtheory
 from jaxtheory import draws, testing
-from jaxtheory.cli import template
+from jaxtheory.cli.templates import template
 
 PACKAGE = Path(__file__).with_name("package")
 

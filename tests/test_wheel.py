@@ -73,7 +73,7 @@ def test_everything_travels(wheel):
         for file in (ROOT / folder).rglob("*")
         if file.is_file() and "__pycache__" not in file.parts
     }
-    assert {"jaxtheory/py.typed", "jaxtheory/cli/template.py"} < expected
+    assert {"jaxtheory/py.typed", "jaxtheory/cli/templates/template.py"} < expected
     assert {name for name in inside if name.startswith("jaxtheory/")} == expected
 
 

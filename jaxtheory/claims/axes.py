@@ -5,7 +5,7 @@ from collections.abc import Hashable
 import numpy as np
 import xarray as xr
 
-from jaxtheory.core.errors import InputError, suggest
+from jaxtheory.texts.errors import InputError, suggest
 
 
 def coordinate(values: xr.DataArray, dim: str) -> np.ndarray:

@@ -3,7 +3,7 @@
 import math
 from typing import Any, NamedTuple
 
-from jaxtheory.core.errors import InputError
+from jaxtheory.texts.errors import InputError
 
 
 class Bound(NamedTuple):

@@ -14,8 +14,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, NamedTuple
 
 from jaxtheory.core import plugins
-from jaxtheory.core.errors import InputError, suggest
 from jaxtheory.core.plugins import question_of_file
+from jaxtheory.texts.errors import InputError, suggest
 
 if TYPE_CHECKING:
     from jaxtheory.claims.figure import Figure

@@ -11,7 +11,7 @@ import xarray as xr
 from jaxtheory.claims.bound import Bound, require_bound
 from jaxtheory.claims.origin import Origin
 from jaxtheory.claims.verdict import require_words
-from jaxtheory.core.errors import InputError, checks_slots, suggest
+from jaxtheory.texts.errors import InputError, checks_slots, suggest
 
 _KINDS = ("printed", "interpretation", "derived")
 _EXPECTATIONS = ("holds", "fails")

@@ -11,8 +11,8 @@ import xarray as xr
 
 from jaxtheory.claims.axes import coordinate, require_one
 from jaxtheory.claims.jackknife import ROUNDING, ends, is_noise, logarithms
-from jaxtheory.core.errors import InputError, suggest
 from jaxtheory.engine.results.labeled import takes_labeled
+from jaxtheory.texts.errors import InputError, suggest
 
 _GRID = 61  # exponents of x that are tried over their whole range
 _FINE, _ROUNDS = 21, 4  # and around the best, so often on a smaller range

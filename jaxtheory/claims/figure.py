@@ -10,9 +10,9 @@ import xarray as xr
 
 from jaxtheory.claims.claim import Claim
 from jaxtheory.core.config import Config
-from jaxtheory.core.errors import InputError, checks_slots, suggest
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.sweep import sweep as default_verb
+from jaxtheory.texts.errors import InputError, checks_slots, suggest
 
 
 @checks_slots

@@ -12,8 +12,8 @@ from jaxtheory.claims.claim import Claim
 from jaxtheory.claims.interval import ERROR, NOTHING
 from jaxtheory.claims.jackknife import pseudo_values
 from jaxtheory.claims.verdict import Verdict, decide, named
-from jaxtheory.core.errors import InputError, line, place
 from jaxtheory.engine.results.labeled import takes_labeled
+from jaxtheory.texts.errors import InputError, line, place
 
 _FINDINGS = {  # kind of the origin -> words for a claim that fails, that holds
     "printed": ("refuted", "holds"),

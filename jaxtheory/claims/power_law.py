@@ -11,8 +11,8 @@ import xarray as xr
 from jaxtheory.claims.axes import coordinate, require_one
 from jaxtheory.claims.interval import ERROR
 from jaxtheory.claims.jackknife import ROUNDING, ends, is_noise, logarithms
-from jaxtheory.core.errors import InputError
 from jaxtheory.engine.results.labeled import takes_labeled
+from jaxtheory.texts.errors import InputError
 
 _DIGITS = 5  # of an exponent in a label, at most
 

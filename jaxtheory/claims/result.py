@@ -12,14 +12,14 @@ from jaxtheory.claims.figure import Figure, arguments
 from jaxtheory.claims.figure import seeds as seeds_of
 from jaxtheory.claims.interval import ERROR
 from jaxtheory.claims.judged import Judged, judge
-from jaxtheory.core.code_hash import code_hash
-from jaxtheory.core.errors import InputError
-from jaxtheory.core.faces import as_html, as_text
-from jaxtheory.core.plain import as_json
+from jaxtheory.code.code_hash import code_hash
+from jaxtheory.code.plain import as_json
 from jaxtheory.engine.results.identity import fingerprint
 from jaxtheory.engine.sweep import sweep
 from jaxtheory.ops import draws
 from jaxtheory.system.disk import located
+from jaxtheory.texts.errors import InputError
+from jaxtheory.texts.faces import as_html, as_text
 
 
 class FigureResult(NamedTuple):

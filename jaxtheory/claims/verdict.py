@@ -11,10 +11,10 @@ from jaxtheory.claims import interval
 from jaxtheory.claims.bound import Bound, at_least, at_most, between, require_bound
 from jaxtheory.claims.interval import ERROR, Interval
 from jaxtheory.claims.needed import seeds_needed
-from jaxtheory.core.errors import InputError, suggest
-from jaxtheory.core.faces import as_html, as_text
 from jaxtheory.engine.results.labeled import takes_labeled
 from jaxtheory.engine.results.summary import label
+from jaxtheory.texts.errors import InputError, suggest
+from jaxtheory.texts.faces import as_html, as_text
 
 
 class Exceptions(NamedTuple):

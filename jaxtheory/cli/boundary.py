@@ -8,9 +8,9 @@ from tyro.conf import Positional, arg
 
 import jaxtheory
 from jaxtheory.cli.export import print_aside
-from jaxtheory.cli.functions import boundary_property
-from jaxtheory.cli.parsing import SweepOptions
 from jaxtheory.cli.terminal import put, sweep_progress, table
+from jaxtheory.cli.words.functions import boundary_property
+from jaxtheory.cli.words.parsing import SweepOptions
 from jaxtheory.system import disk
 
 if TYPE_CHECKING:

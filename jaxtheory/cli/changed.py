@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import jaxtheory
-from jaxtheory.cli.parsing import parse_axes, parse_seeds, parse_steps
-from jaxtheory.core.errors import line, suggest
+from jaxtheory.cli.words.parsing import parse_axes, parse_seeds, parse_steps
+from jaxtheory.texts.errors import line, suggest
 
 if TYPE_CHECKING:
     from jaxtheory.claims.figure import Figure

@@ -6,7 +6,7 @@ import re
 import sys
 from pathlib import Path
 
-from jaxtheory.core.errors import InputError
+from jaxtheory.texts.errors import InputError
 
 _WIDTH = 100  # columns of a line of imports
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from tyro.conf import Positional, arg
 
 from jaxtheory.cli.terminal import put, say, table
-from jaxtheory.core.errors import InputError, tried
 from jaxtheory.system import disk
+from jaxtheory.texts.errors import InputError, tried
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -120,7 +120,8 @@ class Export:
     """File to write; by default STORE/data.csv, .nc or .parquet."""
 
     def __call__(self) -> int:
-        from jaxtheory.engine.results import datasets, export
+        from jaxtheory.engine.results import export
+        from jaxtheory.engine.store import datasets
 
         export.require_package(self.format)
         store = disk.located(self.store)

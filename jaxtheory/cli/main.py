@@ -26,15 +26,11 @@ from tyro.conf import FlagCreatePairsOff, Positional, arg, subcommand
 
 import jaxtheory
 from jaxtheory.cli import export
-from jaxtheory.cli.arguments import read_command
 from jaxtheory.cli.boundary import Boundary
-from jaxtheory.cli.executors import Machines
 from jaxtheory.cli.explore import Explore
 from jaxtheory.cli.export import Export
-from jaxtheory.cli.log import Logs, combine, loggers
 from jaxtheory.cli.merge import Merge
 from jaxtheory.cli.new import New
-from jaxtheory.cli.parsing import SweepOptions, load_theory
 from jaxtheory.cli.rerun import Rerun
 from jaxtheory.cli.run import RESULTS, Report, Run
 from jaxtheory.cli.show import List, Show
@@ -47,9 +43,13 @@ from jaxtheory.cli.terminal import (
     sweep_progress,
     table,
 )
-from jaxtheory.core.errors import line, out_of_memory, place
+from jaxtheory.cli.words.arguments import read_command
+from jaxtheory.cli.words.executors import Machines
+from jaxtheory.cli.words.log import Logs, combine, loggers
+from jaxtheory.cli.words.parsing import SweepOptions, load_theory
 from jaxtheory.system import disk
 from jaxtheory.system.backend import computes
+from jaxtheory.texts.errors import line, out_of_memory, place
 
 if TYPE_CHECKING:
     from jaxtheory.core.config import Config

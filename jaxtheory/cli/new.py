@@ -12,7 +12,7 @@ import jaxtheory
 from jaxtheory.cli.copied import one_file
 from jaxtheory.cli.terminal import put
 from jaxtheory.core import plugins
-from jaxtheory.core.errors import suggest
+from jaxtheory.texts.errors import suggest
 
 _PROJECT = """\
 [build-system]
@@ -101,7 +101,7 @@ class New:
 
 def _template(file: str, name: str) -> str:
     """Return the text of a template under another name."""
-    text = Path(__file__).with_name(file).read_text(encoding="utf-8")
+    text = (Path(__file__).with_name("templates") / file).read_text(encoding="utf-8")
     text = text.replace("from template import", f"from {name} import")
     return text.replace('name="template"', f'name="{name}"')
 

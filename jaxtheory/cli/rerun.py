@@ -7,8 +7,8 @@ from typing import Annotated
 from tyro.conf import Positional, arg
 
 import jaxtheory
-from jaxtheory.cli.parsing import load_theory
 from jaxtheory.cli.terminal import put, table
+from jaxtheory.cli.words.parsing import load_theory
 from jaxtheory.system import disk
 
 

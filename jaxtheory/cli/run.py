@@ -14,7 +14,6 @@ from tyro.conf import FlagCreatePairsOff, Positional, UseAppendAction, arg
 import jaxtheory
 from jaxtheory.cli.changed import Changes
 from jaxtheory.cli.export import print_aside
-from jaxtheory.cli.parsing import figure_places, named_figures
 from jaxtheory.cli.terminal import (
     duration,
     put,
@@ -23,6 +22,7 @@ from jaxtheory.cli.terminal import (
     table,
     table_of_lines,
 )
+from jaxtheory.cli.words.parsing import figure_places, named_figures
 from jaxtheory.system import disk
 
 if TYPE_CHECKING:

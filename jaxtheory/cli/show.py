@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 from tyro.conf import FlagCreatePairsOff, Positional, arg
 
 import jaxtheory
-from jaxtheory.cli.parsing import is_of_figures, load_theory, named_figures
 from jaxtheory.cli.terminal import duration, put, table
+from jaxtheory.cli.words.parsing import is_of_figures, load_theory, named_figures
 from jaxtheory.core import plugins
-from jaxtheory.core.errors import tried
+from jaxtheory.texts.errors import tried
 
 if TYPE_CHECKING:
     from jaxtheory.claims.claim import Claim

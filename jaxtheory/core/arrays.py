@@ -11,27 +11,12 @@ import numpy as np
 from jaxtyping import Bool, Float, Integer
 
 from jaxtheory.core.config import fields
-from jaxtheory.core.errors import InputError
 from jaxtheory.core.fields import by_field_name
 from jaxtheory.core.shapes import SymbolLength, match
 from jaxtheory.core.validation import validate
+from jaxtheory.texts.errors import InputError
 
 FLOATS, INTEGERS, BOOLEANS = Float, Integer, Bool
-
-
-def is_key(x: Any) -> bool:
-    """True for an array of typed random keys."""
-    return hasattr(x, "dtype") and bool(jnp.issubdtype(x.dtype, jax.dtypes.prng_key))
-
-
-def host(x: Any) -> Any:
-    """Return an array as one of NumPy; typed keys, which NumPy does not know, stay as they are."""
-    return x if is_key(x) else np.asarray(x)
-
-
-def raw(x: Any) -> np.ndarray:
-    """Return an array as one of NumPy, for typed keys that of their words."""
-    return np.asarray(jax.random.key_data(x) if is_key(x) else x)
 
 
 def with_settings(given: Callable) -> Callable:

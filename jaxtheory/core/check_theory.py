@@ -4,9 +4,9 @@ import inspect
 from typing import Any
 
 from jaxtheory.core.config import Config, fields
-from jaxtheory.core.errors import InputError, require_present
-from jaxtheory.core.labels import label_fault, name_fault
 from jaxtheory.core.theory import Algorithm, Check, Theory
+from jaxtheory.texts.errors import InputError, require_present
+from jaxtheory.texts.labels import label_fault, name_fault
 
 _THEORY_SLOTS = {
     "problem": "key config",
@@ -116,7 +116,7 @@ def check_theory(theory: Any) -> None:
         >>> jaxtheory.check_theory(theory._replace(loss=lambda params, config: 0.0))
         Traceback (most recent call last):
         ...
-        jaxtheory.core.errors.InputError: random_walk.loss: argument 2 is 'config', expected ...
+        jaxtheory.texts.errors.InputError: random_walk.loss: argument 2 is 'config', expected ...
     """
     if not isinstance(theory, Theory):
         raise InputError(f"THEORY is a {type(theory).__name__}, expected a jaxtheory.Theory")

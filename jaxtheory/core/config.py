@@ -19,14 +19,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxtheory.core.errors import InputError
-from jaxtheory.core.faces import describe_value
 from jaxtheory.core.fields import by_field_name, resolve
 from jaxtheory.core.fields import evaluation as evaluation
 from jaxtheory.core.fields import fields as fields
 from jaxtheory.core.fields import size as size
 from jaxtheory.core.fields import static as static
 from jaxtheory.core.fields import traced as traced
+from jaxtheory.texts.errors import InputError
+from jaxtheory.texts.faces import describe_value
 
 RecordType = TypeVar("RecordType", bound="Record")
 ConfigType = TypeVar("ConfigType", bound="Config")

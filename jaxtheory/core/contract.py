@@ -12,12 +12,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxtheory.core import externals, traces
+from jaxtheory.code import externals, traces
 from jaxtheory.core.config import Config, fields
-from jaxtheory.core.errors import InputError, code_line, suggest, tried
 from jaxtheory.core.extended import WEIGHTS, Extended
-from jaxtheory.core.labels import label_fault, name_fault
 from jaxtheory.core.theory import Theory
+from jaxtheory.texts.errors import InputError, code_line, suggest, tried
+from jaxtheory.texts.labels import label_fault, name_fault
 
 _RECORDS = 7  # number of steps for which predict is evaluated
 _AXES = (

@@ -7,8 +7,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxtheory.core.errors import InputError
 from jaxtheory.core.shapes import annotations
+from jaxtheory.texts.errors import InputError
 
 WEIGHTS = "params_"  # what the names of weights in a dataset begin with
 

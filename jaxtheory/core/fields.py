@@ -9,7 +9,7 @@ import functools
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from jaxtheory.core.errors import InputError, suggest
+from jaxtheory.texts.errors import InputError, suggest
 
 _NOT_AXES = {  # arguments of a sweep that all points share -> what to write instead
     "seed": "every point is run for each seed of seeds=; give seeds=[0, 1, 2] or a count",

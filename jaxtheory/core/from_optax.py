@@ -14,11 +14,11 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from jaxtheory.core import constant_draws
-from jaxtheory.core.arrays import is_key
-from jaxtheory.core.errors import InputError, code_line, line, place, tried
+from jaxtheory.code import constant_draws
+from jaxtheory.code.keys import is_key
 from jaxtheory.core.replaced import Origin, same
 from jaxtheory.core.theory import Algorithm, Theory, shown
+from jaxtheory.texts.errors import InputError, code_line, line, place, tried
 
 _EXPECTED = (
     "expected a function of the config that returns an optax.GradientTransformation, such as "

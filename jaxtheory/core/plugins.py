@@ -22,7 +22,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from jaxtheory.core.errors import InputError, line, place
+from jaxtheory.texts.errors import InputError, line, place
 
 THEORIES, FIGURES = "jaxtheory.theories", "jaxtheory.figures"
 SHIPPED = (  # packages of jaxtheory.theories

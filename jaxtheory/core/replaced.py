@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import jax
 
-from jaxtheory.core.errors import InputError, suggest
+from jaxtheory.texts.errors import InputError, suggest
 
 _OWN_LOSS = "original_"  # prefix of the metrics of a replaced loss
 _OF_LOSS = re.compile("loss|gradient|hessian")

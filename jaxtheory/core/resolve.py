@@ -13,10 +13,10 @@ from typing import Any
 
 from jaxtheory.core import plugins
 from jaxtheory.core.check_theory import check_theory
-from jaxtheory.core.errors import InputError, line, suggest
 from jaxtheory.core.extended import without_additions
 from jaxtheory.core.plugins import SHIPPED, THEORIES, file_here, load_entry, loaded_file, offered
 from jaxtheory.core.theory import Theory
+from jaxtheory.texts.errors import InputError, line, suggest
 
 
 def theory_of(reference: Any, config: Any = None) -> Any:
@@ -91,7 +91,7 @@ def file_of(theory: Theory) -> dict[str, str] | None:
     A theory that ships, is installed, or was made in a notebook or by a script has no such file.
     Observables and weights that a sweep added, and a problem that it fixed, do not count. The
     record covers FILE.py alone, not the modules beside it that it imports; these count in the hash
-    of the code, see `core.code_hash`.
+    of the code, see `code.code_hash`.
 
     Args:
         theory: A theory, also one in the request of a sweep.

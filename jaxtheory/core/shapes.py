@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxtheory.core.config import Config, Size, fields
-from jaxtheory.core.errors import InputError
+from jaxtheory.texts.errors import InputError
 
 _KINDS = {"float32": "floats", "int32": "integers", "bool": "booleans"}
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jaxtheory.core.check_theory import signature_fault
 from jaxtheory.core.config import Config
-from jaxtheory.core.errors import InputError, checks_slots
+from jaxtheory.texts.errors import InputError, checks_slots
 
 _SLOTS = {
     "problem": "key config",

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import jax
 import numpy as np
 
-from jaxtheory.core.errors import checks_slots
-from jaxtheory.core.faces import as_html, as_text
 from jaxtheory.core.replaced import Origin, loss_of_gradient, replace
+from jaxtheory.texts.errors import checks_slots
+from jaxtheory.texts.faces import as_html, as_text
 
 # the result of a check: (got, want) or (got, want, standard error), or None if it does not apply
 Compared = tuple[Any, ...] | None

@@ -7,8 +7,8 @@ import jax
 import numpy as np
 
 from jaxtheory.core.config import Config, Size
-from jaxtheory.core.errors import InputError, brief
 from jaxtheory.core.fields import Field, fields, resolve
+from jaxtheory.texts.errors import InputError, brief
 
 
 def _hashable(value: Any) -> bool:
@@ -89,7 +89,7 @@ def validate(config: Config) -> None:
         >>> jaxtheory.validate(config.replace(p=2.0))
         Traceback (most recent call last):
         ...
-        jaxtheory.core.errors.InputError: clockwise_probability (p) = 2.0: must be a number in ...
+        jaxtheory.texts.errors.InputError: clockwise_probability (p) = 2.0: must be a number in ...
     """
     lines = [
         why

@@ -17,23 +17,23 @@ import jax
 import numpy as np
 import xarray as xr
 
-from jaxtheory.core import traces
+from jaxtheory.code import traces
+from jaxtheory.code.plain import as_json
 from jaxtheory.core.check_theory import check_theory
 from jaxtheory.core.config import fields
-from jaxtheory.core.errors import InputError, brief, require_arguments
 from jaxtheory.core.fields import axis_field
-from jaxtheory.core.plain import as_json
 from jaxtheory.core.resolve import theory_of
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.execution.local import Execute, require_executor, run_locally
 from jaxtheory.engine.execution.progress import Progress
 from jaxtheory.engine.request.request import read
 from jaxtheory.engine.request.values import read_values
-from jaxtheory.engine.results import datasets
-from jaxtheory.engine.results.rectangle import runs_of
-from jaxtheory.engine.results.store import Store
 from jaxtheory.engine.search import MEANINGS, Rules, Search, spaced
+from jaxtheory.engine.store import datasets
+from jaxtheory.engine.store.rectangle import runs_of
+from jaxtheory.engine.store.store import Store
 from jaxtheory.system.backend import computes
+from jaxtheory.texts.errors import InputError, brief, require_arguments
 
 _CANDIDATES = 8
 _SCALES = ("log", "linear")

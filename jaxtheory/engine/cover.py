@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxtheory.core.errors import InputError
-from jaxtheory.core.plain import as_json
+from jaxtheory.code.plain import as_json
 from jaxtheory.engine.planning.lay_out import Plan, plan_request
 from jaxtheory.engine.request.axes import Axis
 from jaxtheory.engine.request.request import Request
 from jaxtheory.engine.results.environment import present
 from jaxtheory.engine.results.identity import identity
-from jaxtheory.engine.results.rectangle import (
+from jaxtheory.engine.results.versions import Versions, require_present
+from jaxtheory.engine.store.rectangle import (
     Rectangle,
     content_of,
     has_outputs,
@@ -25,10 +25,10 @@ from jaxtheory.engine.results.rectangle import (
     rectangles,
     runs_of,
 )
-from jaxtheory.engine.results.states import continues, observable
-from jaxtheory.engine.results.store import Store
-from jaxtheory.engine.results.versions import Versions, require_present
-from jaxtheory.engine.results.view import parts_of
+from jaxtheory.engine.store.states import continues, observable
+from jaxtheory.engine.store.store import Store
+from jaxtheory.engine.store.view import parts_of
+from jaxtheory.texts.errors import InputError
 
 
 class Piece(NamedTuple):

@@ -14,9 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
+from jaxtheory.code.plain import as_json
 from jaxtheory.core.config import fields
-from jaxtheory.core.errors import InputError, notice
-from jaxtheory.core.plain import as_json
 from jaxtheory.engine.compute.part import own_shapes
 from jaxtheory.engine.cover import (
     Cover,
@@ -36,13 +35,15 @@ from jaxtheory.engine.records import Chunk, Part
 from jaxtheory.engine.request.axes import codes_of
 from jaxtheory.engine.request.request import Request
 from jaxtheory.engine.request.settings import flag, numerics
-from jaxtheory.engine.results import datasets, versions
+from jaxtheory.engine.results import versions
 from jaxtheory.engine.results.dataset import Described, assemble, grid_of
-from jaxtheory.engine.results.rectangle import runs_of
-from jaxtheory.engine.results.states import keeps_states
-from jaxtheory.engine.results.store import Store
-from jaxtheory.engine.results.view import parts_of, select_outputs
 from jaxtheory.engine.results.without_effect import explained
+from jaxtheory.engine.store import datasets
+from jaxtheory.engine.store.rectangle import runs_of
+from jaxtheory.engine.store.states import keeps_states
+from jaxtheory.engine.store.store import Store
+from jaxtheory.engine.store.view import parts_of, select_outputs
+from jaxtheory.texts.errors import InputError, notice
 
 _PAUSE = 0.2  # seconds between two looks at chunks that others compute
 _NOTICE = 2.0  # seconds of waiting for them after which the user is told

@@ -9,9 +9,8 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxtheory.core import traces
+from jaxtheory.code import traces
 from jaxtheory.core.config import Config
-from jaxtheory.core.errors import InputError, brief
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.compute.training import train_chunk
 from jaxtheory.engine.planning.lay_out import Plan, plan_request, priced
@@ -21,6 +20,7 @@ from jaxtheory.engine.records import Bucket, Chunk
 from jaxtheory.engine.request.request import Request, read, read_schedule
 from jaxtheory.engine.request.settings import numerics
 from jaxtheory.system.backend import computes, workers
+from jaxtheory.texts.errors import InputError, brief
 
 _RECORDS = 10  # evaluations of the metrics that are timed
 _ENOUGH = 0.1  # seconds of steps that suffice for a measurement

@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 import xarray as xr
 
-from jaxtheory.core.errors import InputError, suggest
 from jaxtheory.engine.results.labeled import takes_labeled
+from jaxtheory.texts.errors import InputError, suggest
 
 
 @takes_labeled

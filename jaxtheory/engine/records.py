@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxtheory.core.config import Config, describe_changes, fields
-from jaxtheory.core.faces import as_html, as_text, describe_arrays
+from jaxtheory.texts.faces import as_html, as_text, describe_arrays
 
 NEVER = -1  # diverged_at of a run that stayed finite
 TURNS = 8  # records that are made at most before the host looks

@@ -7,11 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
-from jaxtheory.core import traces
+from jaxtheory.code import traces
+from jaxtheory.code.plain import as_json
 from jaxtheory.core.config import Size, fields
-from jaxtheory.core.errors import InputError
-from jaxtheory.core.faces import as_html, as_text
-from jaxtheory.core.plain import as_json
 from jaxtheory.core.resolve import python_of
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.execution.local import run_chunk
@@ -20,15 +18,17 @@ from jaxtheory.engine.planning.layout import lanes
 from jaxtheory.engine.records import Chunk, Part
 from jaxtheory.engine.request.request import Request, Schedule, read
 from jaxtheory.engine.request.settings import numerics
-from jaxtheory.engine.results import datasets, difference
 from jaxtheory.engine.results.dataset import title_of, untupled
-from jaxtheory.engine.results.datasets import open_store
 from jaxtheory.engine.results.identity import identity
-from jaxtheory.engine.results.rectangle import Rectangle, has_outputs, is_same, places, runs_of
-from jaxtheory.engine.results.store import Store, read_manifest
+from jaxtheory.engine.store import datasets, difference
+from jaxtheory.engine.store.datasets import open_store
+from jaxtheory.engine.store.rectangle import Rectangle, has_outputs, is_same, places, runs_of
+from jaxtheory.engine.store.store import Store, read_manifest
 from jaxtheory.engine.stored_run import StoredRun, select
 from jaxtheory.system import disk
 from jaxtheory.system.backend import computes
+from jaxtheory.texts.errors import InputError
+from jaxtheory.texts.faces import as_html, as_text
 
 
 class Rerun(NamedTuple):

@@ -5,12 +5,12 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxtheory.core.arrays import host, raw
+from jaxtheory.code.keys import host, raw
 from jaxtheory.core.config import canonical
 from jaxtheory.core.contract import same_structure
-from jaxtheory.core.errors import InputError, require_present
 from jaxtheory.engine.records import NEVER, Resumed, Run
 from jaxtheory.engine.request.request import Request
+from jaxtheory.texts.errors import InputError, require_present
 
 
 def going_on(request: Request, run: Run, free: bool) -> Request:

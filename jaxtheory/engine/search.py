@@ -10,10 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
-from jaxtheory.core.code_hash import code_hash
+from jaxtheory.code.code_hash import code_hash
+from jaxtheory.code.plain import as_json
 from jaxtheory.core.config import fields
-from jaxtheory.core.errors import InputError, tried
-from jaxtheory.core.plain import as_json
 from jaxtheory.engine.compute.part import pick
 from jaxtheory.engine.compute.training import train_chunk
 from jaxtheory.engine.execution.local import Execute, Tell, run_chunks, run_locally, silent
@@ -28,6 +27,7 @@ from jaxtheory.engine.results import attributes
 from jaxtheory.engine.results.dataset import assemble, describe, grid_of
 from jaxtheory.engine.results.identity import identity
 from jaxtheory.engine.sweep import sweep
+from jaxtheory.texts.errors import InputError, tried
 
 MEANINGS = {
     "low": "lower end of the bracket",

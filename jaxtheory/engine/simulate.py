@@ -9,10 +9,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxtheory.core import traces
-from jaxtheory.core.arrays import host
+from jaxtheory.code import traces
+from jaxtheory.code.keys import host
 from jaxtheory.core.config import Config, canonical
-from jaxtheory.core.errors import InputError, tried
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.compute.training import draw_problem, train_chunk
 from jaxtheory.engine.planning.layout import group, lanes
@@ -22,6 +21,7 @@ from jaxtheory.engine.request.settings import numerics
 from jaxtheory.engine.resume import equal_trees, going_on, prepend_records, resumed_lane
 from jaxtheory.ops import draws
 from jaxtheory.system.backend import computes
+from jaxtheory.texts.errors import InputError, tried
 
 _REDRAWN = (
     "start: this run trains on another problem than the run it starts from, because the problem is "

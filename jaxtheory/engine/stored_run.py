@@ -10,10 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
-from jaxtheory.core import traces
-from jaxtheory.core.code_hash import code_hash
+from jaxtheory.code import traces
+from jaxtheory.code.code_hash import code_hash
 from jaxtheory.core.config import Config, canonical, fields
-from jaxtheory.core.errors import InputError, suggest
 from jaxtheory.core.extended import named_weights
 from jaxtheory.core.resolve import recorded_theory, theory_of
 from jaxtheory.core.theory import Theory
@@ -27,6 +26,7 @@ from jaxtheory.engine.request.values import brief
 from jaxtheory.engine.results.attributes import problem_digest
 from jaxtheory.engine.results.dataset import untupled
 from jaxtheory.system.backend import computes
+from jaxtheory.texts.errors import InputError, suggest
 
 _TheoryLike = Theory | ModuleType | str | Path
 

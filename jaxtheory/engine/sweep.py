@@ -8,10 +8,9 @@ from typing import Any
 import jax
 import xarray as xr
 
-from jaxtheory.core import traces
+from jaxtheory.code import traces
+from jaxtheory.code.plain import as_json
 from jaxtheory.core.config import Config
-from jaxtheory.core.errors import InputError
-from jaxtheory.core.plain import as_json
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.execution.bar import Listener, listener
 from jaxtheory.engine.execution.local import Execute, require_executor, run_chunks, run_locally
@@ -24,9 +23,10 @@ from jaxtheory.engine.request.request import Request, read
 from jaxtheory.engine.request.settings import flag
 from jaxtheory.engine.results.dataset import Described, assemble, describe, grid_of
 from jaxtheory.engine.results.identity import identity
-from jaxtheory.engine.results.store import Store
 from jaxtheory.engine.results.without_effect import explained
+from jaxtheory.engine.store.store import Store
 from jaxtheory.system.backend import computes
+from jaxtheory.texts.errors import InputError
 
 
 @computes

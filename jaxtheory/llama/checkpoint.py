@@ -17,7 +17,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxtheory.core.errors import InputError
 from jaxtheory.llama import config as configs
 from jaxtheory.llama import files, tensors
 from jaxtheory.llama.config import Config
@@ -25,6 +24,7 @@ from jaxtheory.llama.model import Weights, shapes
 from jaxtheory.llama.tensors import Stored
 from jaxtheory.system import machine
 from jaxtheory.system.locks import locked
+from jaxtheory.texts.errors import InputError
 
 _CONFIG, _ADAPTER = "config.json", "adapter_config.json"
 _BELOW = ("*", "*/*", "*/snapshots/*", "*/*/snapshots/*")  # checkpoints in a folder or a hub cache

@@ -5,9 +5,9 @@ import json
 import reprlib
 from typing import Any
 
-from jaxtheory.core.errors import InputError, notice
 from jaxtheory.llama import files, rope, windows
 from jaxtheory.llama.rope import Rope
+from jaxtheory.texts.errors import InputError, notice
 
 _LARGEST = 2**31 - 1  # of a size: JAX counts entries along an axis in 32 bits
 _MOST_LAYERS = 2**16

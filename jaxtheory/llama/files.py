@@ -7,7 +7,7 @@ import stat
 from pathlib import Path
 from typing import Any
 
-from jaxtheory.core.errors import InputError
+from jaxtheory.texts.errors import InputError
 
 LARGEST = 2**26  # bytes of a JSON file; the largest index of a published checkpoint has 2^23
 

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
-from jaxtheory.core.errors import InputError
 from jaxtheory.llama import checkpoint, model, pruning, storage, tensors, text
 from jaxtheory.llama.config import Config, notice_length
 from jaxtheory.ops import draws
+from jaxtheory.texts.errors import InputError
 
 
 class Pruned(NamedTuple):

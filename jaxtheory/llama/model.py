@@ -31,10 +31,10 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Float, Int
 
 from jaxtheory.core.config import Record
-from jaxtheory.core.errors import InputError
 from jaxtheory.llama.config import Config, notice_length
 from jaxtheory.llama.rope import frequencies
 from jaxtheory.ops.attention import softmax
+from jaxtheory.texts.errors import InputError
 
 LOGITS_AT_ONCE = 2**25  # largest number of entries of attention matrices or logits in memory
 

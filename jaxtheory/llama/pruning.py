@@ -15,13 +15,13 @@ import xarray as xr
 from jax.typing import ArrayLike
 from jaxtyping import Int
 
-from jaxtheory.core.errors import InputError, suggest
 from jaxtheory.llama import layers, model
 from jaxtheory.llama.config import Config, notice_length
 from jaxtheory.llama.layers import ATTENTION, MATRICES, METHODS, Gradient, LayerPlan, Ratios
 from jaxtheory.llama.model import Layer, Weights
 from jaxtheory.ops import draws
 from jaxtheory.system.backend import computes
+from jaxtheory.texts.errors import InputError, suggest
 
 _GRADIENT = Gradient()
 _CLOSE = 0.005  # difference between a share and that of a pattern that rounding may explain

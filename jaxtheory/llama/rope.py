@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from jaxtheory.core.errors import InputError
+from jaxtheory.texts.errors import InputError
 
 _REQUIRED = {
     "default": (),

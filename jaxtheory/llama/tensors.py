@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from jaxtheory.core.errors import InputError
 from jaxtheory.llama import files
 from jaxtheory.llama.config import Config
 from jaxtheory.llama.model import shapes
+from jaxtheory.texts.errors import InputError
 
 SINGLE, _INDEX = "model.safetensors", "model.safetensors.index.json"
 DTYPES = {"F32": "float32", "BF16": "bfloat16", "F16": "float16", "F64": "float64"}

@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jaxtheory.core.errors import InputError
 from jaxtheory.llama import files
 from jaxtheory.llama.tokenizer import encode, encode_sizes
+from jaxtheory.texts.errors import InputError
 
 __all__ = [
     "Scored",

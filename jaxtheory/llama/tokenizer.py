@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from jaxtheory.core.errors import InputError
 from jaxtheory.llama import files
 from jaxtheory.system import machine
+from jaxtheory.texts.errors import InputError
 
 _NAME, _SETTINGS = "tokenizer.json", "tokenizer_config.json"
 _MAP, _ADDED = "special_tokens_map.json", "added_tokens.json"

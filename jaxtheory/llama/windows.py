@@ -7,7 +7,7 @@ import reprlib
 from collections.abc import Mapping
 from typing import Any
 
-from jaxtheory.core.errors import InputError
+from jaxtheory.texts.errors import InputError
 
 FULL, SLIDING = "full_attention", "sliding_attention"
 _LARGEST = 2**31 - 1

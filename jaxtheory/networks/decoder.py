@@ -20,7 +20,7 @@ import flax.linen as nn
 import jax
 import jax.numpy as jnp
 
-from jaxtheory.core.errors import InputError
+from jaxtheory.texts.errors import InputError
 
 BASE = 10_000.0  # ratio of the largest to the smallest wavelength of positions
 

@@ -13,9 +13,9 @@ import jax
 import jax.flatten_util
 import jax.numpy as jnp
 
-from jaxtheory.core import docstrings, traces
+from jaxtheory.code import traces
+from jaxtheory.core import docstrings
 from jaxtheory.core.config import Config, canonical, fields
-from jaxtheory.core.errors import InputError, tried
 from jaxtheory.core.from_optax import (
     OptimizerState,
     first_memory,
@@ -28,6 +28,7 @@ from jaxtheory.core.theory import Algorithm, Check, Theory, exact
 from jaxtheory.networks import trial
 from jaxtheory.networks.linen_module import PARAMS, LinenModule
 from jaxtheory.networks.nnx_module import NnxModule
+from jaxtheory.texts.errors import InputError, tried
 
 TASK_EXPECTED = "expected a jaxtheory.Task, such as jaxtheory.tasks.random_walk"
 _ALONE = "optimizer"  # name of the algorithm of one optimizer

@@ -8,8 +8,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxtheory.core.errors import InputError
 from jaxtheory.networks import modes
+from jaxtheory.texts.errors import InputError
 
 PARAMS, ATTENTION = "params", "attention"
 

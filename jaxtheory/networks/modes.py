@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from jaxtheory.core.errors import InputError
+from jaxtheory.texts.errors import InputError
 
 # arguments of `__call__` by which a module is told its mode -> their value in training
 _WORDS = {

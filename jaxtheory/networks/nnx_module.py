@@ -11,7 +11,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxtheory.core.errors import InputError
 from jaxtheory.networks import modes
 from jaxtheory.networks.linen_module import (
     ATTENTION,
@@ -21,6 +20,7 @@ from jaxtheory.networks.linen_module import (
     streams,
     usual_promotion,
 )
+from jaxtheory.texts.errors import InputError
 
 STATE = "state"  # collection of the variables that are not parameters
 

@@ -8,11 +8,11 @@ from typing import Any, no_type_check
 import optax
 
 from jaxtheory.core.config import Size, fields, size, static, traced
-from jaxtheory.core.errors import InputError
 from jaxtheory.core.task import Task
 from jaxtheory.core.theory import Theory
 from jaxtheory.networks import optimizer
 from jaxtheory.networks.from_flax import TASK_EXPECTED, from_flax
+from jaxtheory.texts.errors import InputError
 
 
 def transformer_config(task: Any) -> Any:

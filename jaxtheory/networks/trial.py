@@ -8,15 +8,15 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxtheory.core import constant_draws
-from jaxtheory.core.arrays import raw
-from jaxtheory.core.code_hash import functions
+from jaxtheory.code import constant_draws
+from jaxtheory.code.code_hash import functions
+from jaxtheory.code.keys import raw
+from jaxtheory.code.names import uses
 from jaxtheory.core.config import Config, canonical, fields
-from jaxtheory.core.decimals import python_value
-from jaxtheory.core.errors import InputError, tried
-from jaxtheory.core.names import uses
 from jaxtheory.core.theory import Theory
 from jaxtheory.core.validation import validate
+from jaxtheory.texts.decimals import python_value
+from jaxtheory.texts.errors import InputError, tried
 
 MODULE = "module"
 _FILES = {"open", "input", "print"}  # built-in functions that read or write

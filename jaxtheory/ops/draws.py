@@ -17,10 +17,10 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, UInt
 
 from jaxtheory.core.config import Size
-from jaxtheory.core.errors import InputError, brief
 from jaxtheory.ops import threefry
 from jaxtheory.system import compilation_cache
 from jaxtheory.system.backend import refuse_fork
+from jaxtheory.texts.errors import InputError, brief
 
 __all__ = [
     "base_key",
@@ -184,7 +184,7 @@ def fixed_key(k: Any) -> jax.Array:
 
 
 @jax.jit
-def _declared_constant_key(k: Array) -> Array:  # `core.constant_draws` knows the name
+def _declared_constant_key(k: Array) -> Array:  # `code.constant_draws` knows the name
     return base_key(k)
 
 

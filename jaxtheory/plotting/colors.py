@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from jaxtheory.core.errors import InputError
-from jaxtheory.plotting.captions import broken
-from jaxtheory.plotting.grid import remember_bar
+from jaxtheory.plotting.annotation.captions import broken
+from jaxtheory.plotting.annotation.grid import remember_bar
+from jaxtheory.plotting.annotation.sizes import LETTER, SMALL, TEXT, points
 from jaxtheory.plotting.panels import Axes, plain_numbers, room
-from jaxtheory.plotting.sizes import LETTER, SMALL, TEXT, points
+from jaxtheory.texts.errors import InputError
 
 MAP = "cividis"  # also for readers who do not see colors
 

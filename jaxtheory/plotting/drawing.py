@@ -15,11 +15,11 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from jaxtheory.core.errors import InputError, line
 from jaxtheory.plotting import plot
-from jaxtheory.plotting.captions import without_markup
-from jaxtheory.plotting.complete import name_all
-from jaxtheory.plotting.sizes import PAPERS, on_paper
+from jaxtheory.plotting.annotation.captions import without_markup
+from jaxtheory.plotting.annotation.complete import name_all
+from jaxtheory.plotting.annotation.sizes import PAPERS, on_paper
+from jaxtheory.texts.errors import InputError, line
 
 _IGNORED = "drawn with the default settings of matplotlib, as yours fail: {}"
 _TEX = ("lualatex", "xelatex", "pdflatex")

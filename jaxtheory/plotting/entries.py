@@ -5,7 +5,7 @@ from typing import Any
 
 import xarray as xr
 
-from jaxtheory.core.errors import InputError, suggest
+from jaxtheory.texts.errors import InputError, suggest
 
 _LISTED = 5  # entries of a dimension that a message names
 

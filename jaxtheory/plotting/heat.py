@@ -9,12 +9,12 @@ import xarray as xr
 
 from jaxtheory.engine.results.labeled import takes_labeled
 from jaxtheory.engine.results.statistics import BEHIND, OF_SEEDS, average, counted
-from jaxtheory.plotting.captions import Drawn, notes
+from jaxtheory.plotting.annotation.captions import Drawn, notes
+from jaxtheory.plotting.annotation.marks import least_and_most, mark_cells, write_cells
+from jaxtheory.plotting.annotation.sizes import LETTER, SMALL, TEXT, points
 from jaxtheory.plotting.colors import MAP, color_bar, normalized
 from jaxtheory.plotting.entries import select
-from jaxtheory.plotting.marks import least_and_most, mark_cells, write_cells
 from jaxtheory.plotting.panels import MANY, Axes, Figure, figure_of, placed, room
-from jaxtheory.plotting.sizes import LETTER, SMALL, TEXT, points
 
 _LINE, _SLANTED = 0.12, 0.15  # inches that the name of a row takes, and one that is aslant
 

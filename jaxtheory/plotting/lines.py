@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from jaxtheory.core.errors import InputError
 from jaxtheory.engine.results.labeled import takes_labeled
 from jaxtheory.engine.results.statistics import average
-from jaxtheory.plotting.captions import Drawn, notes
+from jaxtheory.plotting.annotation.captions import Drawn, notes
+from jaxtheory.plotting.annotation.marks import least_and_most, mark_bars, mark_points
 from jaxtheory.plotting.colors import color_bar, colored_by, normalized
 from jaxtheory.plotting.entries import select
-from jaxtheory.plotting.marks import least_and_most, mark_bars, mark_points
 from jaxtheory.plotting.panels import COLORS, FEW, MARKERS, Axes, Figure, figure_of, placed
+from jaxtheory.texts.errors import InputError
 
 _GRAY = "#444444"
 _SPACING, _SHIFT = 0.3, 0.07  # of a panel's diagonal, between marks along a line of many points

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from jaxtheory.core.errors import InputError, suggest
 from jaxtheory.engine.results.statistics import average
 from jaxtheory.engine.results.summary import at_end, axes_of, curve, curves, final, label
 from jaxtheory.plotting import plot
+from jaxtheory.texts.errors import InputError, suggest
 
 _LINES = 7  # largest number of values of an axis that are drawn as lines
 _STYLES = ("--", "-.", (0, (8, 2)), (0, (2, 2)), (0, (6, 2, 1, 2, 1, 2)))  # of theory curves

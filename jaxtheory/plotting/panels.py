@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from cycler import cycler
 
-from jaxtheory.core.errors import InputError
-from jaxtheory.plotting import sizes
-from jaxtheory.plotting.beside import LEGENDS
-from jaxtheory.plotting.captions import broken, without_markup
-from jaxtheory.plotting.grid import add_panels, layout, share
-from jaxtheory.plotting.sizes import HEADING as HEADING
-from jaxtheory.plotting.sizes import LETTER as LETTER
-from jaxtheory.plotting.sizes import SMALL as SMALL
-from jaxtheory.plotting.sizes import TEXT as TEXT
-from jaxtheory.plotting.sizes import TITLE as TITLE
-from jaxtheory.plotting.sizes import points
-from jaxtheory.plotting.zeros import set_log
+from jaxtheory.plotting.annotation import sizes
+from jaxtheory.plotting.annotation.beside import LEGENDS
+from jaxtheory.plotting.annotation.captions import broken, without_markup
+from jaxtheory.plotting.annotation.grid import add_panels, layout, share
+from jaxtheory.plotting.annotation.sizes import HEADING as HEADING
+from jaxtheory.plotting.annotation.sizes import LETTER as LETTER
+from jaxtheory.plotting.annotation.sizes import SMALL as SMALL
+from jaxtheory.plotting.annotation.sizes import TEXT as TEXT
+from jaxtheory.plotting.annotation.sizes import TITLE as TITLE
+from jaxtheory.plotting.annotation.sizes import points
+from jaxtheory.plotting.annotation.zeros import set_log
+from jaxtheory.texts.errors import InputError
 
 if TYPE_CHECKING:  # matplotlib is imported when something is drawn, see `panels`
     from matplotlib.axes import Axes as Axes

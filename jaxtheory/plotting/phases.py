@@ -7,7 +7,7 @@ import xarray as xr
 
 from jaxtheory.engine.results.labeled import takes_labeled
 from jaxtheory.engine.results.statistics import average
-from jaxtheory.plotting.captions import Drawn, notes
+from jaxtheory.plotting.annotation.captions import Drawn, notes
 from jaxtheory.plotting.colors import add_rim
 from jaxtheory.plotting.heat import heat
 from jaxtheory.plotting.panels import Axes

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from jaxtheory.engine.results.statistics import counted as counted
 from jaxtheory.engine.results.statistics import slope as slope
-from jaxtheory.plotting.captions import caption, diverged, numbers, remark
+from jaxtheory.plotting.annotation.captions import caption, diverged, numbers, remark
+from jaxtheory.plotting.annotation.complete import add_caption
+from jaxtheory.plotting.annotation.thresholds import threshold
 from jaxtheory.plotting.colors import color_bar
-from jaxtheory.plotting.complete import add_caption
 from jaxtheory.plotting.heat import boundary, cell_room, heat
 from jaxtheory.plotting.lines import bars, law, lines, reference, series, theory
 from jaxtheory.plotting.panels import COLORS as COLORS
@@ -21,7 +22,6 @@ from jaxtheory.plotting.panels import STYLE as STYLE
 from jaxtheory.plotting.panels import WIDTH as WIDTH
 from jaxtheory.plotting.panels import finish, legend_below, panels, room, ticks
 from jaxtheory.plotting.phases import over_heat, phases
-from jaxtheory.plotting.thresholds import threshold
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Axes

@@ -14,7 +14,6 @@ from urllib.parse import quote
 
 from jaxtheory.claims.catalog import headlines
 from jaxtheory.claims.interval import ERROR
-from jaxtheory.core.errors import InputError
 from jaxtheory.reports import wording
 from jaxtheory.reports.explorer.pages import PAGE
 from jaxtheory.reports.record import NotARecordError, read_record
@@ -23,6 +22,7 @@ from jaxtheory.reports.tally import ORIGINS, tally, wrong_verdicts
 from jaxtheory.reports.typeset import typeset
 from jaxtheory.system.atomic import write
 from jaxtheory.system.temporary import tidy
+from jaxtheory.texts.errors import InputError
 
 REPORT = "report.html"
 _HERE = Path(__file__).parent

@@ -18,18 +18,18 @@ import numpy as np
 from jaxtheory.claims.bound import Bound
 from jaxtheory.claims.judged import Judged
 from jaxtheory.claims.result import FigureResult
+from jaxtheory.code.code_hash import code_hash
+from jaxtheory.code.plain import as_json
 from jaxtheory.core import docstrings
-from jaxtheory.core.code_hash import code_hash
-from jaxtheory.core.errors import InputError
-from jaxtheory.core.plain import as_json
 from jaxtheory.engine.results.cells import as_csv
 from jaxtheory.engine.results.identity import fingerprint
 from jaxtheory.plotting import plot
-from jaxtheory.plotting.captions import COLUMNS
+from jaxtheory.plotting.annotation.captions import COLUMNS
 from jaxtheory.plotting.drawing import drawing, for_paper, title_of
 from jaxtheory.reports import wording
 from jaxtheory.reports.record import NotARecordError, read_record
 from jaxtheory.system.atomic import file_hash, write
+from jaxtheory.texts.errors import InputError
 from jaxtheory.verification import theory_gradient
 from jaxtheory.verification.verify import vary_config
 

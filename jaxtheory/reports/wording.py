@@ -11,7 +11,7 @@ from typing import Any
 
 from jaxtheory.claims.figure import Figure, arguments
 from jaxtheory.claims.figure import seeds as seeds_of
-from jaxtheory.core.plain import without_address
+from jaxtheory.code.plain import without_address
 from jaxtheory.core.plugins import question_of_file
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.results.attributes import values

@@ -6,9 +6,9 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from jaxtheory.core.errors import InputError
 from jaxtheory.system.disk import synced
 from jaxtheory.system.temporary import temporary_sibling
+from jaxtheory.texts.errors import InputError
 
 
 @contextlib.contextmanager

@@ -6,8 +6,8 @@ import os
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
-from jaxtheory.core.errors import InputError, checks_arguments, line, out_of_memory
 from jaxtheory.system import compilation_cache
+from jaxtheory.texts.errors import InputError, checks_arguments, line, out_of_memory
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 _home = os.getpid()  # the process in which JAX may be used, see `refuse_fork`

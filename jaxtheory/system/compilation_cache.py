@@ -14,7 +14,7 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-from jaxtheory.core.errors import notice
+from jaxtheory.texts.errors import notice
 
 _DEFAULT_SECONDS = 1.0  # JAX keeps only what took longer; a sweep has many shorter programs
 _ZSTD = b"\x28\xb5\x2f\xfd"  # the first bytes of a Zstandard frame; other entries are zlib's

@@ -7,7 +7,7 @@ import stat
 from pathlib import Path
 from typing import Any
 
-from jaxtheory.core.errors import InputError
+from jaxtheory.texts.errors import InputError
 
 
 def located(path: Any) -> Path:

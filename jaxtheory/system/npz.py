@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from jaxtheory.core.errors import InputError, line
 from jaxtheory.system import disk, machine
+from jaxtheory.texts.errors import InputError, line
 
 _NPY, _SUFFIX = b"\x93NUMPY", ".npy"
 

@@ -10,7 +10,7 @@ your own arrays.
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from jaxtheory.core.errors import InputError, suggest
+from jaxtheory.texts.errors import InputError, suggest
 
 if TYPE_CHECKING:
     from jaxtheory.core.task import Task

@@ -10,9 +10,9 @@ from jaxtyping import Array, Float
 from jaxtheory.core import config as fields
 from jaxtheory.core.arrays import FLOATS, INTEGERS, read_arrays
 from jaxtheory.core.config import Size, size
-from jaxtheory.core.errors import InputError, suggest
 from jaxtheory.core.task import Task
 from jaxtheory.ops import draws
+from jaxtheory.texts.errors import InputError, suggest
 
 _MEANINGS = {  # kind -> the docstring of its metrics
     "classification": """Metrics on the test sequences.

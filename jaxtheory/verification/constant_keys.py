@@ -9,15 +9,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxtheory.core import constant_draws, externals
-from jaxtheory.core.code_hash import functions
+from jaxtheory.code import constant_draws, externals
+from jaxtheory.code.code_hash import functions
+from jaxtheory.code.constant_draws import CONSTANT, OF_RUN, Followed
+from jaxtheory.code.names import uses
 from jaxtheory.core.config import Config, canonical
-from jaxtheory.core.constant_draws import CONSTANT, OF_RUN, Followed
-from jaxtheory.core.errors import code_line, tried
-from jaxtheory.core.names import uses
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.request.settings import numerics
 from jaxtheory.ops.draws import run_key
+from jaxtheory.texts.errors import code_line, tried
 from jaxtheory.verification.purity import SEEDED, own
 
 TITLE = "constant keys"

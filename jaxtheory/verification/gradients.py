@@ -9,11 +9,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxtheory.core import traces
+from jaxtheory.code import traces
 from jaxtheory.core.config import Config, Size, canonical, fields
-from jaxtheory.core.errors import InputError, tried
 from jaxtheory.engine.request.settings import compiler_options, numerics
 from jaxtheory.system.backend import computes
+from jaxtheory.texts.errors import InputError, tried
 from jaxtheory.verification import normalizers
 from jaxtheory.verification.finite_differences import odd_entry
 from jaxtheory.verification.gradient_diagnosis import AxisLength, explain

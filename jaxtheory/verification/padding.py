@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxtheory.core.arrays import raw
+from jaxtheory.code.keys import raw
 from jaxtheory.core.config import Config, ConfigType, canonical, fields
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.request.settings import compiler_options, numerics

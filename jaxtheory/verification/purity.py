@@ -16,15 +16,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxtheory.core import externals
-from jaxtheory.core.code_hash import LIBRARIES, functions
+from jaxtheory.code import externals
+from jaxtheory.code.code_hash import LIBRARIES, functions
+from jaxtheory.code.names import uses
 from jaxtheory.core.config import Config, canonical
-from jaxtheory.core.errors import tried
-from jaxtheory.core.names import uses
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.request.dependence import traced
 from jaxtheory.engine.request.settings import numerics
 from jaxtheory.ops.draws import run_key
+from jaxtheory.texts.errors import tried
 
 TITLE = "reads beyond the config"
 HINT = "make it a field of Config or a part of Problem"

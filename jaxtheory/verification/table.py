@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jaxtheory.core.faces import as_html, as_text
+from jaxtheory.texts.faces import as_html, as_text
 
 
 class CheckRow(NamedTuple):

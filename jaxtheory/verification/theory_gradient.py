@@ -7,9 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxtheory.core.config import Config
-from jaxtheory.core.errors import InputError
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.request.settings import compiler_options, numerics
+from jaxtheory.texts.errors import InputError
 from jaxtheory.verification.finite_differences import slopes
 from jaxtheory.verification.gradients import (
     SMALL,

@@ -12,11 +12,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxtheory.core import contract, traces
+from jaxtheory.code import traces
+from jaxtheory.core import contract
 from jaxtheory.core.check_theory import check_theory
 from jaxtheory.core.config import Config, Size, canonical, fields
 from jaxtheory.core.contract import ships
-from jaxtheory.core.errors import InputError, tried
 from jaxtheory.core.fields import Interval
 from jaxtheory.core.resolve import theory_of
 from jaxtheory.core.theory import Check, Theory, is_exact
@@ -28,6 +28,7 @@ from jaxtheory.engine.request.observed import METHODS
 from jaxtheory.engine.request.settings import carry_settings, compiler_options, numerics
 from jaxtheory.ops.draws import run_key
 from jaxtheory.system.backend import computes, workers
+from jaxtheory.texts.errors import InputError, tried
 from jaxtheory.verification import (
     constant_keys,
     idle_fields,

@@ -12,7 +12,7 @@ from jaxtheory.claims import arguments
 from jaxtheory.cli.changed import Changes
 from jaxtheory.cli.main import main
 
-TEMPLATE = (Path(jaxtheory.__file__).parent / "cli" / "template.py").read_text()
+TEMPLATE = (Path(jaxtheory.__file__).parent / "cli" / "templates" / "template.py").read_text()
 PHASE, RATE, STEP = map(jaxtheory.figures.get, ("walk_phase", "walk_rate", "bigram_step"))
 
 

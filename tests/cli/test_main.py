@@ -16,7 +16,7 @@ from helpers.strangers import strangers  # noqa: F401
 
 import jaxtheory
 from jaxtheory.cli.main import _program, main
-from jaxtheory.engine.results.store import Store
+from jaxtheory.engine.store.store import Store
 
 ROOT = Path(__file__).parents[2]
 REGRESSION, FIGURES = (
@@ -146,7 +146,7 @@ def test_bad_commands_are_refused(
 
 FAILING = """import jax
 from jaxtheory import Check
-from jaxtheory.cli.template import THEORY
+from jaxtheory.cli.templates.template import THEORY
 
 def loss(params, batch, problem, config):
     return params.weights @ batch.inputs
@@ -216,7 +216,7 @@ def test_memory_that_numpy_lacks_is_a_line(
     def fail(*_: object) -> None:
         raise MemoryError("Unable to allocate 8.00 TiB for an array")
 
-    monkeypatch.setattr("jaxtheory.engine.results.datasets.open_store", fail)
+    monkeypatch.setattr("jaxtheory.engine.store.datasets.open_store", fail)
     assert main(["export", "store", "--format", "csv"]) == 2
     errors = capsys.readouterr().err
     assert "an array of 8.00 TiB cannot" in errors and len(errors.splitlines()) == 1

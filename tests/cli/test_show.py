@@ -10,8 +10,8 @@ from helpers.worked_example import EXAMPLE
 
 import jaxtheory
 from jaxtheory.cli.main import main
-from jaxtheory.cli.parsing import _load_figures
 from jaxtheory.cli.show import _FEW, _SCREEN, _WIDTH, _body, _of_figure, _page
+from jaxtheory.cli.words.parsing import _load_figures
 
 
 @pytest.mark.parametrize("name", ["low_rank", "contextual_bigram"])  # the longest
@@ -105,7 +105,7 @@ def test_rows_of_a_docstring_that_name_nothing_are_seen(
     tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
     file = tmp_path / "mine.py"
-    template = (Path(jaxtheory.__file__).parent / "cli" / "template.py").read_text()
+    template = (Path(jaxtheory.__file__).parent / "cli" / "templates" / "template.py").read_text()
     file.write_text(
         template
         + '\ndef predict(problem, config, steps):\n    """Curves.\n\n    lost: law  a curve that '
@@ -120,7 +120,7 @@ def test_rows_of_a_docstring_that_name_nothing_are_seen(
 
 def test_claims_that_are_expected_to_fail_say_so(tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
-    template = (Path(jaxtheory.__file__).parent / "cli" / "template.py").read_text()
+    template = (Path(jaxtheory.__file__).parent / "cli" / "templates" / "template.py").read_text()
     file.write_text(
         template
         + "\nimport dataclasses\nFIGURE = FIGURE._replace(claims=tuple(dataclasses.replace("
@@ -174,7 +174,9 @@ def test_show_takes_the_figures_of_a_file(tmp_path: Path, capsys: pytest.Capture
     assert main(["show", file]) == 0
     shown = capsys.readouterr().out
     assert shown.count("\nsweep: ") == len(_load_figures(file)) > 1
-    template = Path(jaxtheory.__file__).parent / "cli" / "template.py"  # a theory with a figure
+    template = (
+        Path(jaxtheory.__file__).parent / "cli" / "templates" / "template.py"
+    )  # a theory with a figure
     (tmp_path / "own.py").write_text(template.read_text())
     assert main(["show", str(tmp_path / "own.py")]) == 0
     shown = capsys.readouterr().out

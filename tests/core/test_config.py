@@ -9,7 +9,7 @@ import pytest
 from helpers.example_config import Example
 
 from jaxtheory import Config, InputError, Size, traced
-from jaxtheory.cli.template import Settings
+from jaxtheory.cli.templates.template import Settings
 from jaxtheory.core.config import canonical
 from jaxtheory.theories import get
 

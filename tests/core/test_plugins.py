@@ -23,7 +23,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-REPLACED = "from jaxtheory.cli.template import THEORY\nTHEORY = THEORY._replace({})\n"
+REPLACED = "from jaxtheory.cli.templates.template import THEORY\nTHEORY = THEORY._replace({})\n"
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from helpers.worked_example import EXAMPLE, MODULE, THEORY, Config
 
 from jaxtheory import InputError
-from jaxtheory.cli import template
+from jaxtheory.cli.templates import template
 from jaxtheory.core import plugins
 from jaxtheory.core.resolve import file_of, named_theory, python_of, recorded_theory, theory_of
 from jaxtheory.theories import random_walk
@@ -56,7 +56,7 @@ def test_what_is_not_a_theory_is_refused(tmp_path):
         named_theory("random_wak")
 
 
-OWN = "from jaxtheory.cli.template import THEORY\nTHEORY = THEORY._replace(name='own')\n"
+OWN = "from jaxtheory.cli.templates.template import THEORY\nTHEORY = THEORY._replace(name='own')\n"
 
 
 @pytest.fixture

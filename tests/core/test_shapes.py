@@ -10,7 +10,7 @@ from jaxtyping import Array, Float, Int
 from jaxtheory.core import config as fields
 from jaxtheory.core import shapes
 from jaxtheory.core.config import Size, size
-from jaxtheory.core.errors import InputError
+from jaxtheory.texts.errors import InputError
 
 
 class Config(fields.Config):

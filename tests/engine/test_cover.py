@@ -5,11 +5,11 @@ import pytest
 
 import jaxtheory
 from jaxtheory import InputError
-from jaxtheory.core.plain import as_json
+from jaxtheory.code.plain import as_json
 from jaxtheory.engine.cover import cover, extend, restrict
 from jaxtheory.engine.request.request import read
 from jaxtheory.engine.results.identity import identity
-from jaxtheory.engine.results.store import Store
+from jaxtheory.engine.store.store import Store
 from tests.helpers.quadratic import THEORY, Config
 
 ASKED = {"vary": {"eta": [0.1, 0.2]}, "seeds": 3, "steps": 4}

@@ -54,7 +54,7 @@ raise SystemExit(main.main(["sweep", {example!r}, *{words!r}.split(), "--store",
 """
 SET = "import jax; jax.config.update({name!r}, {value!r})"
 SAYS = """
-from jaxtheory.engine.results.store import Store
+from jaxtheory.engine.store.store import Store
 scratch = Store.scratch
 def said(self):
     print("assembling", flush=True)
@@ -708,7 +708,7 @@ def test_two_machines_of_one_name(forked, reference, outcome):
     """Two machines or containers of the same name and process number, one killed in assembly"""
     store = forked.folder / "hosts"
     wait = """
-    from jaxtheory.engine.results import archive
+    from jaxtheory.engine.store import archive
     write = archive.write_zarr
     def waits(dataset, target):
         write(dataset, target)

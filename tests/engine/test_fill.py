@@ -18,9 +18,9 @@ import jaxtheory
 from jaxtheory.engine import fill
 from jaxtheory.engine.execution import task
 from jaxtheory.engine.rerun import rerun
-from jaxtheory.engine.results import archive, datasets
-from jaxtheory.engine.results import store as store_module
-from jaxtheory.engine.results.store import Store
+from jaxtheory.engine.store import archive, datasets
+from jaxtheory.engine.store import store as store_module
+from jaxtheory.engine.store.store import Store
 from jaxtheory.theories import low_rank, random_walk
 from tests.helpers.quadratic import THEORY, Config
 

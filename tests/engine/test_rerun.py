@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 import jaxtheory
-from jaxtheory.core.plain import as_json
+from jaxtheory.code.plain import as_json
 from jaxtheory.engine.execution.local import run_chunk
 from jaxtheory.engine.request.request import read
 from jaxtheory.engine.rerun import request_of, rerun
 from jaxtheory.engine.results.identity import identity
-from jaxtheory.engine.results.rectangle import content_of
+from jaxtheory.engine.store.rectangle import content_of
 from jaxtheory.theories import low_rank, random_walk
 from tests.helpers.quadratic import THEORY, Config
 

@@ -12,7 +12,7 @@ import pytest
 from helpers.stores import lose_dataset, parts
 
 import jaxtheory
-from jaxtheory.engine.results.store import Store
+from jaxtheory.engine.store.store import Store
 from tests.helpers.quadratic import THEORY, Config
 
 ROOT = Path(__file__).parents[2]

@@ -105,7 +105,7 @@ def test_a_dataset_without_weights_or_with_other_problems():
         jaxtheory.problem(single, THEORY)
 
 
-OWN = "from jaxtheory.cli.template import THEORY\nTHEORY = THEORY._replace(name='own')\n"
+OWN = "from jaxtheory.cli.templates.template import THEORY\nTHEORY = THEORY._replace(name='own')\n"
 
 
 def test_a_dataset_names_the_file_of_its_theory(tmp_path):

@@ -7,7 +7,7 @@ import pytest
 import jaxtheory
 from jaxtheory.cli.main import main
 
-SOURCE = (Path(jaxtheory.__file__).parent / "cli" / "template.py").read_text()
+SOURCE = (Path(jaxtheory.__file__).parent / "cli" / "templates" / "template.py").read_text()
 EXAMPLE = "Settings(dimension=3, batch_size=2)"
 
 

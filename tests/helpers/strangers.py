@@ -27,7 +27,7 @@ def strangers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package, about = tmp_path / "strangers", tmp_path / "strangers-1.0.dist-info"
     package.mkdir()
     about.mkdir()
-    template = (Path(jaxtheory.__file__).parent / "cli" / "template.py").read_text()
+    template = (Path(jaxtheory.__file__).parent / "cli" / "templates" / "template.py").read_text()
     (package / "__init__.py").write_text("")
     (package / "odd.py").write_text("NUMBER = 3")
     (package / "quits.py").write_text("import sys\nsys.exit('two\\nlines')")

@@ -11,7 +11,7 @@ from helpers.walk_task import SMALL, TASK
 
 import jaxtheory
 from jaxtheory import InputError
-from jaxtheory.core.code_hash import code_hash
+from jaxtheory.code.code_hash import code_hash
 from jaxtheory.engine.cluster import pickling
 from jaxtheory.engine.execution.local import run_chunk
 from jaxtheory.engine.execution.task import Task

@@ -8,7 +8,7 @@ from helpers.walk_task import SMALL, TASK
 
 import jaxtheory
 from jaxtheory import InputError, networks
-from jaxtheory.core import code_hash
+from jaxtheory.code import code_hash
 from jaxtheory.networks.linen_module import usual_promotion
 
 TINY = {**SMALL, "depth": 1, "heads": 2, "width": 4, "mlp_ratio": 1}

@@ -10,8 +10,8 @@ import matplotlib
 import pytest
 
 from jaxtheory import InputError, plot
+from jaxtheory.plotting.annotation.sizes import PAPERS, on_paper
 from jaxtheory.plotting.drawing import drawing
-from jaxtheory.plotting.sizes import PAPERS, on_paper
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = """

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from jaxtheory import InputError, plot
-from jaxtheory.plotting.grid import share
+from jaxtheory.plotting.annotation.grid import share
 from jaxtheory.plotting.panels import placed
 
 

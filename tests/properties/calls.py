@@ -13,14 +13,14 @@ import xarray as xr
 
 import jaxtheory
 from jaxtheory import InputError
-from jaxtheory.core.plain import as_json
+from jaxtheory.code.plain import as_json
 from jaxtheory.engine.execution import task
 from jaxtheory.engine.request.request import read
-from jaxtheory.engine.results import archive, datasets
 from jaxtheory.engine.results.identity import identity
-from jaxtheory.engine.results.store import Store
 from jaxtheory.engine.results.versions import ACCEPTED
-from jaxtheory.engine.results.view import partial_view
+from jaxtheory.engine.store import archive, datasets
+from jaxtheory.engine.store.store import Store
+from jaxtheory.engine.store.view import partial_view
 from jaxtheory.system import locks
 from properties import growth
 from properties.crew import Worker

@@ -10,9 +10,9 @@ from unittest import mock
 import numpy as np
 
 from jaxtheory.engine import cover
-from jaxtheory.engine.results import packed, store
-from jaxtheory.engine.results.states import Before
-from jaxtheory.engine.results.store import Store
+from jaxtheory.engine.store import packed, store
+from jaxtheory.engine.store.states import Before
+from jaxtheory.engine.store.store import Store
 
 Plant = tuple[Any, str, Callable[[Any], Any]]  # where, what, and the wrong version of it
 

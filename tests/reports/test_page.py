@@ -17,7 +17,7 @@ from selenium.webdriver.common.keys import Keys
 
 from jaxtheory.claims.result import run_figure
 from jaxtheory.cli.main import main
-from jaxtheory.cli.parsing import _load_figures
+from jaxtheory.cli.words.parsing import _load_figures
 from jaxtheory.reports.page import records, report
 from jaxtheory.reports.records import keep_record
 

@@ -13,7 +13,7 @@ from helpers.forks import forks
 from jaxtheory import plot
 from jaxtheory.claims.result import run_figure
 from jaxtheory.cli.main import main
-from jaxtheory.cli.parsing import _load_figures
+from jaxtheory.cli.words.parsing import _load_figures
 from jaxtheory.plotting.drawing import drawing
 from jaxtheory.reports import records
 
@@ -100,7 +100,7 @@ LOADED = """
 import sys
 from pathlib import Path
 from jaxtheory.claims.result import run_figure
-from jaxtheory.cli.parsing import _load_figures
+from jaxtheory.cli.words.parsing import _load_figures
 from jaxtheory.reports import records
 result = run_figure(_load_figures({figures!r})[0], quick=True, store=Path({store!r}))
 drawn = records.keep_drawing(Path({image!r}), result)

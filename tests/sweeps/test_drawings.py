@@ -11,8 +11,8 @@ from helpers.some import some
 import jaxtheory
 from jaxtheory import InputError, figures, plot
 from jaxtheory.claims import FigureResult
-from jaxtheory.plotting.captions import notes
-from jaxtheory.plotting.grid import flaws
+from jaxtheory.plotting.annotation.captions import notes
+from jaxtheory.plotting.annotation.grid import flaws
 from jaxtheory.reports import records
 
 from .made_up import get, measured

@@ -5,8 +5,8 @@ import threading
 
 import pytest
 
-from jaxtheory.core import source
-from jaxtheory.core.code_hash import DECIDING
+from jaxtheory.code import source
+from jaxtheory.code.code_hash import DECIDING
 from jaxtheory.engine.request.settings import numerics
 from jaxtheory.engine.results import computing
 from jaxtheory.system import blas

@@ -6,7 +6,7 @@ import numpy as np
 import optax
 import pytest
 
-from jaxtheory.cli import template
+from jaxtheory.cli.templates import template
 from jaxtheory.core import from_optax
 from jaxtheory.verification import conformance
 

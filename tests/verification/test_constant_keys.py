@@ -7,7 +7,7 @@ from helpers.some import some
 from helpers.worked_example import MODULE, THEORY, Config
 
 import jaxtheory
-from jaxtheory.cli import template, template_flax
+from jaxtheory.cli.templates import template, template_flax
 from jaxtheory.theories import get, names
 from jaxtheory.verification.constant_keys import find_constant_draws
 

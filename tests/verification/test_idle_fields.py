@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import pytest
 
 import jaxtheory
-from jaxtheory.cli import template
+from jaxtheory.cli.templates import template
 from jaxtheory.verification.idle_fields import find_idle_fields
 
 LAM = 0.1

@@ -15,7 +15,7 @@ from helpers.worked_example import MODULE, THEORY, Config
 from numpy.random import normal
 
 import jaxtheory
-from jaxtheory.cli import template
+from jaxtheory.cli.templates import template
 from jaxtheory.theories import get, names
 from jaxtheory.verification import purity
 

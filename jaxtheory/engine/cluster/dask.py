@@ -21,11 +21,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from jaxtheory.core.errors import InputError, notice, suggest
 from jaxtheory.engine.execution.local import Computed, Execute, Tell, silent
 from jaxtheory.engine.execution.task import Task
 from jaxtheory.engine.records import Chunk
 from jaxtheory.system import backend, disk, temporary
+from jaxtheory.texts.errors import InputError, notice, suggest
 
 __all__ = ["connected", "known_options", "local", "on", "script", "slurm"]
 

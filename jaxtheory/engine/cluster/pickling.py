@@ -24,11 +24,11 @@ import cloudpickle
 import jax
 import numpy as np
 
-from jaxtheory.core import plugins, source
-from jaxtheory.core.code_hash import code_hash, functions
+from jaxtheory.code import source
+from jaxtheory.code.code_hash import code_hash, functions
+from jaxtheory.code.plain import as_json
+from jaxtheory.core import plugins
 from jaxtheory.core.config import Config
-from jaxtheory.core.errors import InputError
-from jaxtheory.core.plain import as_json
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.execution.task import Task
 from jaxtheory.engine.planning import lay_out, padding
@@ -37,7 +37,8 @@ from jaxtheory.engine.records import Bucket, Chunk
 from jaxtheory.engine.request.settings import numerics, settings
 from jaxtheory.engine.results import environment
 from jaxtheory.engine.results.identity import THEORY_SLOTS, identity
-from jaxtheory.engine.results.store import Store
+from jaxtheory.engine.store.store import Store
+from jaxtheory.texts.errors import InputError
 
 # of the environment, what changes bits of results but not whether code can be sent
 _ACCEPTED = ("backend", "target", "xla_flags", "jax_flags", "variables")

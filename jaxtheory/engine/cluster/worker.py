@@ -10,11 +10,11 @@ from typing import Any
 
 import distributed
 
-from jaxtheory.core.errors import InputError
 from jaxtheory.engine.cluster import pickling
 from jaxtheory.engine.execution.local import Computed, places
 from jaxtheory.engine.records import Chunk
 from jaxtheory.engine.request.settings import under
+from jaxtheory.texts.errors import InputError
 
 _KEPT = 4  # parcels that are kept, each with its theory and its compiled programs
 _opened: dict[str, pickling.Opened] = {}  # in the order of their last use

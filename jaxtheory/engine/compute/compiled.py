@@ -6,7 +6,7 @@ from typing import Any
 
 import jax
 
-from jaxtheory.core import traces
+from jaxtheory.code import traces
 from jaxtheory.engine.request.jaxprs import factorization_lock, factorizes
 from jaxtheory.engine.request.settings import compiler_options
 
@@ -22,7 +22,7 @@ class Compiled:
     (docs/decisions/0015). A function that factorizes matrices runs alone, see
     `jaxprs.factorizes`.
 
-    It is traced and called under the code of the theory that came first, see `core.traces`; other
+    It is traced and called under the code of the theory that came first, see `code.traces`; other
     theories that share it have the same code where it calls them.
     """
 

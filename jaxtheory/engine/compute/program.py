@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxtheory.core import traces
+from jaxtheory.code import traces
 from jaxtheory.core.config import Config, with_leaves
 from jaxtheory.core.extended import Extended
 from jaxtheory.core.theory import Algorithm, Theory

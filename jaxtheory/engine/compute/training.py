@@ -10,9 +10,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxtheory.core.arrays import is_key
+from jaxtheory.code.keys import is_key
 from jaxtheory.core.contract import same_structure
-from jaxtheory.core.errors import InputError, require_present, tried
 from jaxtheory.core.theory import Algorithm
 from jaxtheory.engine.compute.compiled import Compiled
 from jaxtheory.engine.compute.precompile import precompile
@@ -28,6 +27,7 @@ from jaxtheory.engine.compute.program import (
 from jaxtheory.engine.records import NEVER, TURNS, Chunk, Lanes, Outcome, Resumed, Run
 from jaxtheory.engine.request.request import Request, Schedule
 from jaxtheory.engine.request.values import stops
+from jaxtheory.texts.errors import InputError, require_present, tried
 
 # told each record: the step, and the metrics evaluated there as arrays [slot, row, run, value, ...]
 TellRecord = Callable[[int, dict[str, np.ndarray]], None]

@@ -5,8 +5,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from jaxtheory.core.errors import InputError, brief, require_arguments
 from jaxtheory.engine.execution.progress import Progress
+from jaxtheory.texts.errors import InputError, brief, require_arguments
 
 Listener = Callable[[Progress], Any] | bool | None  # what `progress=` takes
 

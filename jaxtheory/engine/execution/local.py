@@ -10,7 +10,6 @@ from typing import Any
 
 import jax
 
-from jaxtheory.core.errors import InputError, brief, require_arguments
 from jaxtheory.engine.compute.part import pick
 from jaxtheory.engine.compute.training import TellRecord, train_chunk
 from jaxtheory.engine.execution.progress import Told, recorded
@@ -19,6 +18,7 @@ from jaxtheory.engine.records import Chunk, Lanes, Outcome, Part, Resumed
 from jaxtheory.engine.request.request import Request
 from jaxtheory.engine.request.settings import numerics, settings, under
 from jaxtheory.system.backend import backend, workers
+from jaxtheory.texts.errors import InputError, brief, require_arguments
 
 Tell = Callable[[Chunk, int, Told], None]
 # the part of a chunk or, with a store, True if it is there and False if another process computes it

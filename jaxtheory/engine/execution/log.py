@@ -19,10 +19,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from jaxtheory.core.errors import InputError
 from jaxtheory.engine.execution.progress import Progress
 from jaxtheory.engine.results.cells import cell
 from jaxtheory.system import disk
+from jaxtheory.texts.errors import InputError
 
 __all__ = ["csv", "tensorboard"]
 

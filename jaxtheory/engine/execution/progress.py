@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxtheory.core.decimals import python_value
 from jaxtheory.engine.records import Chunk, Lanes
 from jaxtheory.engine.request.request import Request
+from jaxtheory.texts.decimals import python_value
 
 _LEADING = 4  # axes slot, row, run and value of a metric; further ones are the theory's
 

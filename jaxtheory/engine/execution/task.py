@@ -4,7 +4,6 @@ import dataclasses
 import functools
 from collections.abc import Callable
 
-from jaxtheory.core.errors import InputError
 from jaxtheory.engine.compute.part import diverged_entries
 from jaxtheory.engine.execution.local import Computed, Tell, run_chunk, silent
 from jaxtheory.engine.planning.layout import lanes
@@ -12,9 +11,10 @@ from jaxtheory.engine.records import Chunk, Outcome, Part, Resumed
 from jaxtheory.engine.request.request import Request
 from jaxtheory.engine.request.settings import numerics
 from jaxtheory.engine.results.environment import present
-from jaxtheory.engine.results.rectangle import Rectangle
-from jaxtheory.engine.results.states import Before, arrays_of
-from jaxtheory.engine.results.store import Store
+from jaxtheory.engine.store.rectangle import Rectangle
+from jaxtheory.engine.store.states import Before, arrays_of
+from jaxtheory.engine.store.store import Store
+from jaxtheory.texts.errors import InputError
 
 
 @dataclasses.dataclass(frozen=True)

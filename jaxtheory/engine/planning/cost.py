@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxtheory.core import traces
+from jaxtheory.code import traces
 from jaxtheory.core.config import Config
 from jaxtheory.core.theory import Algorithm, Theory
 from jaxtheory.engine.request.jaxprs import called, reads

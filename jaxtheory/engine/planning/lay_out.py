@@ -13,8 +13,6 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from jaxtheory.core.errors import InputError
-from jaxtheory.core.faces import as_html, as_text
 from jaxtheory.engine.planning.cost import Costs, costs, step_work
 from jaxtheory.engine.planning.layout import CHUNK_SECONDS, COMPILE_SECONDS, group, share_values
 from jaxtheory.engine.planning.memory import refuse
@@ -23,6 +21,8 @@ from jaxtheory.engine.request.axes import Axis
 from jaxtheory.engine.request.request import Request
 from jaxtheory.engine.request.settings import numerics
 from jaxtheory.system.backend import backend, workers
+from jaxtheory.texts.errors import InputError
+from jaxtheory.texts.faces import as_html, as_text
 
 # bytes of working set that vmapped lanes may take: the second-level cache of a core. Sweeps of 256
 # to 512 runs take up to 1.1 times as long with twice as many

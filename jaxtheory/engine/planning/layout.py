@@ -21,12 +21,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from jaxtheory.core.config import Size, canonical, fields, leaf_names
-from jaxtheory.core.errors import InputError
 from jaxtheory.engine.planning.cost import read_by_problem, run_seconds
 from jaxtheory.engine.planning.padding import trusted
 from jaxtheory.engine.records import Bucket, Chunk, Lanes, Layout, Members
 from jaxtheory.engine.request.axes import Points, codes_of, in_order
 from jaxtheory.engine.request.request import Request
+from jaxtheory.texts.errors import InputError
 
 CHUNK_SECONDS = 30.0  # of computation that an interruption loses at most
 COMPILE_SECONDS = 8.0  # for all functions of a bucket, on one core

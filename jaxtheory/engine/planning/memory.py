@@ -6,12 +6,12 @@ from pathlib import Path
 import jax
 
 from jaxtheory.core.config import Size, fields
-from jaxtheory.core.errors import InputError
 from jaxtheory.engine.planning.cost import nbytes, problem_and_state
 from jaxtheory.engine.records import Bucket
 from jaxtheory.engine.request.request import Request
 from jaxtheory.system import machine
 from jaxtheory.system.backend import backend, workers
+from jaxtheory.texts.errors import InputError
 
 _FIELDS = 3  # named in a refusal at most
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import jax
 
-from jaxtheory.core.code_hash import code_hash
+from jaxtheory.code.code_hash import code_hash
 from jaxtheory.core.contract import ships
-from jaxtheory.core.errors import InputError
 from jaxtheory.core.theory import Theory
+from jaxtheory.texts.errors import InputError
 
 _passed: set[str] = set()  # digests of theories that passed in this process
 

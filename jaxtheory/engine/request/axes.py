@@ -14,15 +14,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxtheory.core.config import Config, Size, fields
-from jaxtheory.core.decimals import python_value
-from jaxtheory.core.errors import InputError, brief
 from jaxtheory.core.extended import WEIGHTS
 from jaxtheory.core.fields import axis_field
-from jaxtheory.core.labels import name_fault
 from jaxtheory.core.theory import Theory, outputs
 from jaxtheory.core.validation import validate
 from jaxtheory.engine.request.values import MOST as MOST
 from jaxtheory.engine.request.values import Values, read_values
+from jaxtheory.texts.decimals import python_value
+from jaxtheory.texts.errors import InputError, brief
+from jaxtheory.texts.labels import name_fault
 
 _TAKEN = ("seed", "seeds", "step", "diverged_at", "stopped_at")  # names that every dataset has
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from jaxtheory.core.code_hash import functions
-from jaxtheory.core.errors import InputError
+from jaxtheory.code.code_hash import functions
 from jaxtheory.core.replaced import DESCENT, replaced_slots, same
 from jaxtheory.core.theory import Algorithm, Theory
+from jaxtheory.texts.errors import InputError
 
 _DOES = {
     "loss": "trains another loss than the theory's, which was replaced",

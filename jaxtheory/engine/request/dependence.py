@@ -15,11 +15,11 @@ import numpy as np
 from jax.extend.core import Literal
 
 from jaxtheory.core.config import Config, Size, canonical, fields, leaf_names
-from jaxtheory.core.errors import InputError
 from jaxtheory.core.theory import Theory
 from jaxtheory.core.validation import validate
 from jaxtheory.engine.request.jaxprs import called
 from jaxtheory.ops.draws import run_key
+from jaxtheory.texts.errors import InputError
 
 
 class Slot(NamedTuple):

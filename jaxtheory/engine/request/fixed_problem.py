@@ -8,13 +8,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxtheory.core.arrays import host, is_key
+from jaxtheory.code.keys import host, is_key
 from jaxtheory.core.config import Config, Size, canonical, fields, leaf_names
-from jaxtheory.core.errors import InputError, require_present
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.request.axes import Points
 from jaxtheory.engine.request.dependence import neighbors
 from jaxtheory.engine.request.jaxprs import reads
+from jaxtheory.texts.errors import InputError, require_present
 
 
 class Given:

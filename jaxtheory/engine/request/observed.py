@@ -8,10 +8,9 @@ import jax
 import numpy as np
 import xarray as xr
 
-from jaxtheory.core import constant_draws
+from jaxtheory.code import constant_draws
 from jaxtheory.core.config import Config, fields
 from jaxtheory.core.contract import same_structure
-from jaxtheory.core.errors import InputError, brief, require_arguments, suggest, tried
 from jaxtheory.core.extended import (
     WEIGHTS,
     Extended,
@@ -20,9 +19,10 @@ from jaxtheory.core.extended import (
     weight_dims,
     without_additions,
 )
-from jaxtheory.core.labels import name_fault
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.request.jaxprs import draws_numbers
+from jaxtheory.texts.errors import InputError, brief, require_arguments, suggest, tried
+from jaxtheory.texts.labels import name_fault
 
 _TAKEN = (
     "seed",

@@ -8,12 +8,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxtheory.core import contract, externals, traces
+from jaxtheory.code import externals, traces
+from jaxtheory.code.code_hash import code_hash
+from jaxtheory.core import contract
 from jaxtheory.core.check_theory import check_theory
-from jaxtheory.core.code_hash import code_hash
 from jaxtheory.core.config import Config, canonical, fields
-from jaxtheory.core.decimals import python_value
-from jaxtheory.core.errors import InputError, brief, checks_arguments, require_present, suggest
 from jaxtheory.core.resolve import theory_of
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.request.axes import (
@@ -42,6 +41,8 @@ from jaxtheory.engine.request.values import (
 )
 from jaxtheory.ops import draws
 from jaxtheory.system.backend import backend
+from jaxtheory.texts.decimals import python_value
+from jaxtheory.texts.errors import InputError, brief, checks_arguments, require_present, suggest
 
 _ENDS = 2**16  # different numbers of steps in a sweep at most
 
@@ -84,7 +85,7 @@ class Request(NamedTuple):
     save_params: bool | tuple[int, ...] = (
         False  # the steps at which weights are kept, True: the last
     )
-    code: str = ""  # hash of the code, under which it is traced, see `core.traces`
+    code: str = ""  # hash of the code, under which it is traced, see `code.traces`
 
     @property
     def runs(self) -> int:

@@ -10,9 +10,9 @@ import jax.numpy as jnp
 import jaxlib.version
 import numpy as np
 
-from jaxtheory.core import traces
-from jaxtheory.core.errors import InputError, brief
+from jaxtheory.code import traces
 from jaxtheory.system import blas, compilation_cache
+from jaxtheory.texts.errors import InputError, brief
 
 Result = TypeVar("Result")
 # JAX settings that are copied from the calling thread to workers; settings that affect results are
@@ -28,7 +28,7 @@ _FUSION_EMITTERS_ALONE = (0, 11, 1)  # the first jaxlib whose XLA has no other e
 def settings() -> dict[str, Any]:
     """Return the settings of the calling thread that its workers copy: those of JAX, and the code.
 
-    The code is the hash under which it traces, see `core.traces`.
+    The code is the hash under which it traces, see `code.traces`.
     """
     return {**{name: flag(name) for name in _FLAGS}, "code": traces.present()}
 

@@ -8,13 +8,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxtheory.core.config import fields
-from jaxtheory.core.decimals import python_value, shortest
-from jaxtheory.core.errors import InputError, line, suggest
-from jaxtheory.core.errors import brief as brief
 from jaxtheory.core.fields import Field, Interval
-from jaxtheory.core.labels import label_fault
 from jaxtheory.core.theory import Theory
 from jaxtheory.core.validation import validate_value
+from jaxtheory.texts.decimals import python_value, shortest
+from jaxtheory.texts.errors import InputError, line, suggest
+from jaxtheory.texts.errors import brief as brief
+from jaxtheory.texts.labels import label_fault
 
 Values = tuple | np.ndarray  # values along an axis; numbers are an array of float64 or int64
 MOST = 2**25  # points of a sweep at most; planning takes about 1 microsecond and 200 bytes for each

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from jaxtheory.code.plain import as_json
 from jaxtheory.core import docstrings
 from jaxtheory.core.config import Config, Size, fields
-from jaxtheory.core.plain import as_json
 from jaxtheory.core.resolve import file_of
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.request.request import Request

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
-from jaxtheory.core.errors import InputError
 from jaxtheory.engine.records import NEVER
 from jaxtheory.engine.results import attributes
 from jaxtheory.system import machine
+from jaxtheory.texts.errors import InputError
 
 # attributes that must be equal; an axis may have the name of one, and then replaces it
 _EQUAL = ("theory", "algorithm", "steps", "key", "dtype", "theory_digest")

@@ -10,8 +10,8 @@ import hashlib
 import importlib
 from typing import Any
 
-from jaxtheory.core import source
-from jaxtheory.core.code_hash import DECIDING, code_hash
+from jaxtheory.code import source
+from jaxtheory.code.code_hash import DECIDING, code_hash
 
 _MODULES = {name: importlib.import_module(name) for name in DECIDING}
 _TEXTS = {name: source.text_of(name) for name in _MODULES}

@@ -8,14 +8,14 @@ import jax
 import numpy as np
 import xarray as xr
 
+from jaxtheory.code.plain import as_json
 from jaxtheory.core.config import fields
-from jaxtheory.core.errors import InputError, tried
-from jaxtheory.core.plain import as_json
 from jaxtheory.engine.planning.memory import refuse_results
 from jaxtheory.engine.records import NEVER, Part
 from jaxtheory.engine.request.axes import codes_of
 from jaxtheory.engine.request.request import Request
 from jaxtheory.engine.results import attributes
+from jaxtheory.texts.errors import InputError, tried
 
 _ENDS = ("diverged_at", "stopped_at")  # variables that are steps or NEVER
 _Allocate = Callable[[str, tuple[int, ...], np.dtype], np.ndarray]

@@ -18,7 +18,7 @@ import jax
 import numpy as np
 from jax.experimental import serialize_executable
 
-from jaxtheory.core import traces
+from jaxtheory.code import traces
 
 PACKAGES = ("jax", "jaxlib", "numpy", "scipy", "optax")  # jaxlib calls the LAPACK of SciPy
 NAMES = ("backend", *PACKAGES, "target", "xla_flags", "jax_flags", "variables")  # beside python

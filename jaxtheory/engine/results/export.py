@@ -8,11 +8,11 @@ from typing import Any
 
 import xarray as xr
 
-from jaxtheory.core.errors import InputError, line
 from jaxtheory.engine.results.cells import cell
 from jaxtheory.engine.results.summary import axes_of
 from jaxtheory.system.disk import synced
 from jaxtheory.system.temporary import temporary_sibling, tidy
+from jaxtheory.texts.errors import InputError, line
 
 _NEEDS = {"csv": None, "netcdf": "h5netcdf", "parquet": "pyarrow"}  # the package of each format
 SUFFIXES = {"csv": "csv", "netcdf": "nc", "parquet": "parquet"}

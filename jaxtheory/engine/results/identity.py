@@ -11,10 +11,10 @@ from typing import Any
 
 import jax
 
-from jaxtheory.core.code_hash import array_hash, code_hash
+from jaxtheory.code.code_hash import array_hash, code_hash
+from jaxtheory.code.plain import as_json
 from jaxtheory.core.config import Config, Size, fields
 from jaxtheory.core.extended import without_additions
-from jaxtheory.core.plain import as_json
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.records import Run
 from jaxtheory.engine.request.request import Request, read

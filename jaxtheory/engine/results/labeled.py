@@ -8,7 +8,7 @@ from typing import Any, TypeVar, cast
 
 import xarray as xr
 
-from jaxtheory.core.errors import InputError
+from jaxtheory.texts.errors import InputError
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 _HINTS = {

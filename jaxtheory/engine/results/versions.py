@@ -7,8 +7,8 @@ Reading never compares them; a sweep that computes more does.
 import json
 from collections.abc import Iterable, Mapping
 
-from jaxtheory.core.errors import InputError
 from jaxtheory.engine.results.environment import present
+from jaxtheory.texts.errors import InputError
 
 ACCEPTED = "accepted_versions"  # an attribute of the dataset
 

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
-from jaxtheory.core.errors import InputError
 from jaxtheory.core.extended import WEIGHTS
 from jaxtheory.engine.results.summary import axes_of
 from jaxtheory.reports.explorer.arrays import encoded, recorded, stored
 from jaxtheory.reports.explorer.thinning import size, thinned
+from jaxtheory.texts.errors import InputError
 
 ENTRIES = 18 << 18  # numbers on a page at most, of 4 bytes each as a rule
 _PREDICTED = "predicted_"

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import xarray as xr
 
-from jaxtheory.core.errors import InputError
 from jaxtheory.reports.explorer.content import whole_sweep
 from jaxtheory.reports.explorer.library import require_library
 from jaxtheory.reports.explorer.page import page
 from jaxtheory.reports.explorer.pages import PAGE, Pages
 from jaxtheory.system import disk
 from jaxtheory.system.atomic import write
+from jaxtheory.texts.errors import InputError
 
 
 def explore(data: xr.Dataset | str | Path, to: str | Path | None = None) -> Path:

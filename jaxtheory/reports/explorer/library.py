@@ -8,7 +8,7 @@ import importlib.util
 from importlib import resources
 from typing import NamedTuple
 
-from jaxtheory.core.errors import InputError
+from jaxtheory.texts.errors import InputError
 
 
 class Library(NamedTuple):

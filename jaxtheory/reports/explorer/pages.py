@@ -7,13 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from jaxtheory.core.errors import InputError
 from jaxtheory.reports.explorer.content import Sweep, axes
 from jaxtheory.reports.explorer.library import require_library
 from jaxtheory.reports.explorer.page import page, policy, render
 from jaxtheory.reports.explorer.source import Source, store_at, stores_in
 from jaxtheory.system.atomic import write
 from jaxtheory.system.temporary import tidy
+from jaxtheory.texts.errors import InputError
 
 PAGE = "explore.html"
 _Tell = Callable[[str], None]

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import xarray as xr
 
-from jaxtheory.core.errors import InputError, line
-from jaxtheory.engine.results import datasets
-from jaxtheory.engine.results.store import read_manifest
-from jaxtheory.engine.results.view import partial_view
+from jaxtheory.engine.store import datasets
+from jaxtheory.engine.store.store import read_manifest
+from jaxtheory.engine.store.view import partial_view
 from jaxtheory.reports.explorer.content import Sweep, whole_sweep
+from jaxtheory.texts.errors import InputError, line
 
 MANIFEST = "manifest.json"
 

@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxtheory.core.arrays import BOOLEANS, FLOATS, read_arrays, settle
-from jaxtheory.core.errors import InputError
 from jaxtheory.ops import draws
+from jaxtheory.texts.errors import InputError
 from jaxtheory.theories.attention_pruning import data
 from jaxtheory.theories.attention_pruning.model import Batch, Config, Problem
 

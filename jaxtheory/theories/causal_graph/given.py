@@ -8,8 +8,8 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from jaxtheory.core.arrays import FLOATS, INTEGERS, read_arrays, settle, unknown
-from jaxtheory.core.errors import InputError
 from jaxtheory.ops.positions import indices
+from jaxtheory.texts.errors import InputError
 from jaxtheory.theories.causal_graph import data
 from jaxtheory.theories.causal_graph.model import Batch, Config, Problem
 

@@ -6,8 +6,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxtheory.core.arrays import FLOATS, INTEGERS, read_arrays, settle
-from jaxtheory.core.errors import InputError
 from jaxtheory.ops import draws
+from jaxtheory.texts.errors import InputError
 from jaxtheory.theories.contextual_bigram import data, model
 from jaxtheory.theories.contextual_bigram.model import Batch, Config, Problem
 

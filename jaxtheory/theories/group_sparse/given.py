@@ -8,7 +8,7 @@ import numpy as np
 
 from jaxtheory.core.arrays import FLOATS, read_arrays, settle, unknown, with_settings
 from jaxtheory.core.config import Size
-from jaxtheory.core.errors import InputError
+from jaxtheory.texts.errors import InputError
 from jaxtheory.theories.group_sparse import data
 from jaxtheory.theories.group_sparse.model import Batch, Config, Problem
 

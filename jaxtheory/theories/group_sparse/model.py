@@ -30,8 +30,8 @@ from jaxtyping import Array, Float
 from jaxtheory.core import config as fields
 from jaxtheory.core import shapes
 from jaxtheory.core.config import Size, concretely, size, static, traced
-from jaxtheory.core.errors import InputError
 from jaxtheory.ops import attention, positions
+from jaxtheory.texts.errors import InputError
 
 
 class Config(fields.Config):

@@ -6,7 +6,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from jaxtheory.core.arrays import FLOATS, read_arrays, settle, unknown, with_settings
-from jaxtheory.core.errors import InputError
+from jaxtheory.texts.errors import InputError
 from jaxtheory.theories.in_context_regression import data
 from jaxtheory.theories.in_context_regression.model import Batch, Config, Problem
 

@@ -8,8 +8,8 @@ import numpy as np
 from jaxtheory.core import config as fields
 from jaxtheory.core.arrays import FLOATS, INTEGERS, read_arrays, settle, unknown, with_settings
 from jaxtheory.core.config import Size
-from jaxtheory.core.errors import InputError
 from jaxtheory.ops import draws
+from jaxtheory.texts.errors import InputError
 from jaxtheory.theories.low_rank import data, model
 from jaxtheory.theories.low_rank.model import Batch, Config, Params, Problem
 

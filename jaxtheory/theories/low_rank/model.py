@@ -35,9 +35,9 @@ from jaxtyping import Array, Float, Int
 from jaxtheory.core import config as fields
 from jaxtheory.core import shapes
 from jaxtheory.core.config import Size, evaluation, size, static, traced
-from jaxtheory.core.errors import InputError
 from jaxtheory.ops import attention
 from jaxtheory.ops.positions import indices
+from jaxtheory.texts.errors import InputError
 
 
 class Config(fields.Config):

@@ -5,7 +5,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from jaxtheory.core.arrays import FLOATS, read_arrays, settle, unknown, with_settings
-from jaxtheory.core.errors import InputError
+from jaxtheory.texts.errors import InputError
 from jaxtheory.theories.nearest_neighbor import data, model
 from jaxtheory.theories.nearest_neighbor.model import Config, Problem, Prompts
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from jaxtheory.core.arrays import INTEGERS, read_arrays, settle, unknown
 from jaxtheory.core.config import fields
-from jaxtheory.core.errors import InputError
+from jaxtheory.texts.errors import InputError
 from jaxtheory.theories.random_walk import data
 from jaxtheory.theories.random_walk.model import Batch, Config, Problem
 

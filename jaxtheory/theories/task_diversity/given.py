@@ -5,7 +5,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from jaxtheory.core.arrays import FLOATS, read_arrays, settle, with_settings
-from jaxtheory.core.errors import InputError
+from jaxtheory.texts.errors import InputError
 from jaxtheory.theories.task_diversity import data
 from jaxtheory.theories.task_diversity.model import Batch, Config, Problem
 

@@ -28,8 +28,8 @@ from jaxtyping import Array, Float
 from jaxtheory.core import config as fields
 from jaxtheory.core import shapes
 from jaxtheory.core.config import Size, size, static, traced
-from jaxtheory.core.errors import InputError
 from jaxtheory.ops import sizes
+from jaxtheory.texts.errors import InputError
 
 
 class Data(fields.Config):

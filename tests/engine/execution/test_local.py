@@ -39,7 +39,7 @@ RATES = """
 import hashlib, sys, jaxtheory, numpy as np
 theory = jaxtheory.theories.get("group_sparse")
 if sys.argv[1:] == ["half"]:
-    from jaxtheory.engine.results import store
+    from jaxtheory.engine.store import store
     write, count = store.Store.write, []
     def some(self, *args):
         count.append(1)

@@ -5,12 +5,12 @@ import pytest
 from helpers.worked_example import THEORY, Config
 
 from jaxtheory import plan, sweep
-from jaxtheory.core.errors import InputError
 from jaxtheory.engine.planning import lay_out, layout
 from jaxtheory.engine.planning.lay_out import plan_request
 from jaxtheory.engine.planning.layout import lanes
 from jaxtheory.engine.records import Chunk
 from jaxtheory.engine.request.request import read
+from jaxtheory.texts.errors import InputError
 from jaxtheory.theories import get
 
 MILLIONS = 2_000_000

@@ -7,8 +7,8 @@ import pytest
 from helpers.worked_example import THEORY, Config
 
 from jaxtheory import plan, sweep
-from jaxtheory.core.errors import InputError
 from jaxtheory.engine.planning import memory
+from jaxtheory.texts.errors import InputError
 
 MILLIONS = 2_000_000
 RATES = np.linspace(0.01, 0.5, MILLIONS)

@@ -7,7 +7,7 @@ import pytest
 
 import jaxtheory
 from jaxtheory import InputError
-from jaxtheory.cli import template
+from jaxtheory.cli.templates import template
 from jaxtheory.theories import group_sparse, random_walk
 from tests.helpers.quadratic import THEORY, Config
 

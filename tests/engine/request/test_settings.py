@@ -9,7 +9,7 @@ import pytest
 from helpers.worked_example import THEORY, Config
 
 from jaxtheory import InputError, run_key, simulate, sweep
-from jaxtheory.core import traces
+from jaxtheory.code import traces
 from jaxtheory.engine.request import settings
 from jaxtheory.engine.request.request import read
 from jaxtheory.engine.results import environment

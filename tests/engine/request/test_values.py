@@ -9,7 +9,7 @@ import xarray as xr
 from helpers.worked_example import THEORY, Config
 
 from jaxtheory import plan, run_key, simulate, sweep
-from jaxtheory.core.errors import InputError
+from jaxtheory.texts.errors import InputError
 
 AXES = {
     "floats": [0.1, 0.7],

@@ -7,7 +7,7 @@ from helpers.worked_example import THEORY, Config
 
 import jaxtheory
 from jaxtheory import sweep, traced
-from jaxtheory.core.code_hash import code_hash
+from jaxtheory.code.code_hash import code_hash
 from jaxtheory.engine.results.attributes import problem_digest
 from jaxtheory.theories import random_walk
 

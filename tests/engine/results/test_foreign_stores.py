@@ -17,7 +17,7 @@ from helpers.worked_example import THEORY, Config
 from jaxtheory import InputError, merge, open_store, sweep
 from jaxtheory.cli.main import main
 from jaxtheory.engine.execution import task
-from jaxtheory.engine.results import archive, datasets
+from jaxtheory.engine.store import archive, datasets
 
 OPTIONS = {"vary": {"d": [2, 3]}, "seeds": 2, "steps": 3, "dtype": "float64", "buckets": "exact"}
 pytestmark = pytest.mark.timeout(300)

@@ -10,7 +10,7 @@ from helpers.worked_example import EXAMPLE, THEORY, Config
 
 import jaxtheory
 from jaxtheory import InputError, sweep
-from jaxtheory.core.plain import as_json
+from jaxtheory.code.plain import as_json
 from jaxtheory.engine.request.request import read
 from jaxtheory.engine.results.identity import fingerprint, identity
 from jaxtheory.theories import names

@@ -11,7 +11,7 @@ from jaxtheory.cli import main
 from jaxtheory.engine import cover
 from jaxtheory.engine.execution import task
 from jaxtheory.engine.results import versions
-from jaxtheory.engine.results.store import Store
+from jaxtheory.engine.store.store import Store
 
 ASKED = {"vary": {"eta": [0.1, 0.2]}, "steps": 3}
 

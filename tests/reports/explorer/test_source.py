@@ -7,8 +7,8 @@ from helpers.stores import dataset_folder, lose_dataset
 from helpers.worked_example import THEORY, Config
 
 from jaxtheory import InputError, sweep
-from jaxtheory.engine.results.datasets import mark_of
-from jaxtheory.engine.results.store import read_signed, signed
+from jaxtheory.engine.store.datasets import mark_of
+from jaxtheory.engine.store.store import read_signed, signed
 from jaxtheory.reports.explorer.source import Source, store_at, stores_in
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from helpers.some import some
 
-from jaxtheory.core.errors import InputError
+from jaxtheory.texts.errors import InputError
 from jaxtheory.theories.attention_pruning import Config
 from jaxtheory.theories.attention_pruning.analyses import baselines, linear
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from helpers.pruning import drawn
 
-from jaxtheory.core.errors import InputError
 from jaxtheory.core.validation import validate
+from jaxtheory.texts.errors import InputError
 from jaxtheory.theories.attention_pruning import PRESETS, Config, model, predictions
 from jaxtheory.theories.attention_pruning.model import FusedMask
 

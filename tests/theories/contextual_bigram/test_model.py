@@ -2,8 +2,8 @@
 
 import pytest
 
-from jaxtheory.core.errors import InputError
 from jaxtheory.core.validation import validate
+from jaxtheory.texts.errors import InputError
 from jaxtheory.theories.contextual_bigram import Config
 
 GIVEN = ((0.1, 0.6, 0.0), (0.9, 0.0, 0.5), (0.0, 0.4, 0.5))

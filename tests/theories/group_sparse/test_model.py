@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from jaxtheory.core.errors import InputError
 from jaxtheory.core.validation import validate
+from jaxtheory.texts.errors import InputError
 from jaxtheory.theories.group_sparse import Config, model
 
 SMALL = Config(group_dim=3, num_groups=4, num_samples=40, downstream_samples=30)

@@ -4,8 +4,8 @@ import jax
 import pytest
 
 import jaxtheory
-from jaxtheory.core.errors import InputError
 from jaxtheory.core.validation import validate
+from jaxtheory.texts.errors import InputError
 from jaxtheory.theories.low_rank import P1, THEORY, Config, data, model
 
 KEY = jaxtheory.run_key(0, 0)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from jaxtheory.core.errors import InputError
 from jaxtheory.core.validation import validate
+from jaxtheory.texts.errors import InputError
 from jaxtheory.theories.nearest_neighbor import Config
 
 

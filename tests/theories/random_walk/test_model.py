@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from jaxtheory.core.errors import InputError
 from jaxtheory.core.validation import validate
+from jaxtheory.texts.errors import InputError
 from jaxtheory.theories.random_walk import Config, model
 
 

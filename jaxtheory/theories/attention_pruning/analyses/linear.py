@@ -14,8 +14,8 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float
 
 from jaxtheory.core.config import concretely
-from jaxtheory.core.errors import InputError
 from jaxtheory.ops import linalg
+from jaxtheory.texts.errors import InputError
 from jaxtheory.theories.attention_pruning.analyses import pruning
 
 BLOCK_SIZE = 128  # inputs whose mask SparseGPT chooses at once

@@ -1,0 +1,1 @@
+"""What does `jaxtheory new` write? Example theories to start from."""

@@ -1,0 +1,1 @@
+"""What is written on a drawing? Captions, names beside curves, marks, and shared labels."""

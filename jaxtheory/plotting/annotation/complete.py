@@ -1,0 +1,95 @@
+"""The last steps of a drawing: names beside curves, shared titles and labels once, the caption."""
+
+from typing import Any
+
+from jaxtheory.plotting.annotation.beside import clear_legends, name_curves
+from jaxtheory.plotting.annotation.captions import broken, caption
+from jaxtheory.plotting.annotation.grid import say_once
+from jaxtheory.plotting.annotation.marks import place_counts
+from jaxtheory.plotting.annotation.thresholds import name_thresholds
+
+_SIZE = 6.5  # points
+_LETTER, _LINE = 0.53 / 72, 1.3 / 72  # inches per point: width of a letter, height of a line
+_NAMED, _CAPTIONED = "_jaxtheory_named", "_jaxtheory_captioned"  # of a figure
+
+
+def name_all(figure: Any) -> None:
+    """Write what panels share once, and names beside curves and at thresholds.
+
+    A second call changes nothing.
+
+    Args:
+        figure: A figure that was drawn by the functions of `jaxtheory.plot`.
+
+    Example:
+        >>> from jaxtheory import plot
+        >>> from jaxtheory.plotting.annotation.complete import name_all
+        >>> figure, ((ax,),) = plot.panels()
+        >>> plot.theory(ax, [0, 1], [1, 2], "law")
+        >>> plot.theory(ax, [0, 1], [2, 1], "other law")
+        >>> plot.finish(ax, "x", "y")
+        >>> name_all(figure)
+        >>> [text.get_text() for text in ax.texts]
+        ['law', 'other law']
+    """
+    say_once(figure)
+    if not figure.__dict__.get(_NAMED):
+        figure.__dict__[_NAMED] = True
+        figure.draw_without_rendering()  # gives the panels their places
+        place_counts(figure)
+        name_curves(figure)
+        clear_legends(figure)
+        name_thresholds(figure)
+
+
+def add_caption(figure: Any) -> None:
+    """Write the caption of a figure below it, and enlarge the figure by the height of the caption.
+
+    Titles and labels of axes that the panels of a row or a column share are written once. Panels of
+    at most four curves get their names beside them in place of a legend, where there is room. A
+    second call changes nothing.
+
+    Args:
+        figure: A figure that was drawn by the functions of `jaxtheory.plot`.
+
+    Example:
+        >>> from jaxtheory import plot
+        >>> figure, axes = plot.panels()
+        >>> plot.theory(axes[0, 0], None, 0.5, "limit")
+        >>> plot.add_caption(figure)
+        >>> figure.texts[0].get_text()
+        'Dashed: limit.'
+    """
+    name_all(figure)
+    text = caption(figure)
+    if not text or figure.__dict__.get(_CAPTIONED):
+        return
+    figure.__dict__[_CAPTIONED] = True
+    width, height = figure.get_size_inches()
+    lines = _fitting(figure, text, width - 0.2)
+    needed = len(lines) * _SIZE * _LINE + 0.1
+    figure.set_size_inches(width, height + needed)
+    share = needed / (height + needed)
+    if figure.get_layout_engine() is None:
+        figure.set_layout_engine("constrained")
+    bottom = share
+    for legend in figure.legends:  # matplotlib makes room for one below only without an anchor
+        legend.set_bbox_to_anchor((0, share, 1, 1 - share), figure.transFigure)
+        room = legend.get_tightbbox().height / figure.dpi + 0.08
+        bottom = max(bottom, share + room / (height + needed))
+    figure.get_layout_engine().set(rect=(0, bottom, 1, 1 - bottom))
+    place: dict[str, Any] = {"ha": "left", "va": "bottom", "fontsize": _SIZE, "color": "#444444"}
+    figure.text(0.1 / width, 0.05 / (height + needed), "\n".join(lines), **place)
+
+
+def _fitting(figure: Any, text: str, width: float) -> list[str]:
+    """Break a text into lines that are at most so many inches wide."""
+    letter = _LETTER
+    while True:
+        lines = broken(text, width, _SIZE * letter, even=False)
+        probe = figure.text(0, 0, lines, fontsize=_SIZE)
+        wide = probe.get_window_extent().width / figure.dpi
+        probe.remove()
+        if wide <= width or letter > 2 * _LETTER:
+            return lines.split("\n")
+        letter *= 1.03

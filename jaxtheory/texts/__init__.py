@@ -1,0 +1,1 @@
+"""What does a user read? Errors with hints, labels, and short forms of records."""

@@ -1,0 +1,55 @@
+"""The last steps of a drawing."""
+
+import pytest
+from helpers.drawn import COSINES, STEPS, drawn, runs
+
+from jaxtheory import plot
+from jaxtheory.plotting.annotation.complete import name_all
+
+
+@pytest.mark.parametrize("below", [False, True])
+def test_a_caption_has_room_of_its_own_and_is_written_once(below):
+    figure, ax = drawn(runs(COSINES))
+    if below:
+        ax.get_legend().remove()
+        plot.legend_below(figure, ax)
+    height = figure.get_figheight()
+    plot.add_caption(figure)
+    plot.add_caption(figure)
+    (words,) = figure.texts
+    assert words.get_text().replace("\n", " ") == plot.caption(figure)
+    assert figure.get_figheight() > height
+    figure.draw_without_rendering()
+    top = words.get_window_extent().y1
+    boxes = [legend.get_window_extent() for legend in figure.legends]
+    assert len(boxes) == below and all(box.y0 >= top for box in boxes)
+    assert ax.get_tightbbox().y0 >= max([top, *(box.y1 for box in boxes)])
+    assert words.get_window_extent().x1 <= figure.bbox.x1
+
+
+def test_wide_letters_have_shorter_lines():
+    figure, ((ax,),) = plot.panels()
+    plot.theory(ax, [0, 1], [0, 1], "MWMW " * 40)
+    plot.add_caption(figure)
+    (words,) = figure.texts
+    assert words.get_window_extent().x1 <= figure.bbox.x1
+
+
+def test_a_drawing_without_notes_gets_no_caption():
+    figure, ((ax,),) = plot.panels()
+    ax.plot([0, 1], [0, 1])
+    height = figure.get_figheight()
+    plot.add_caption(figure)
+    assert not figure.texts and figure.get_figheight() == height
+
+
+def test_names_are_written_once_and_before_the_caption():
+    figure, ax = drawn(runs(COSINES))
+    plot.theory(ax, STEPS, COSINES[0], "law")
+    ax.legend()
+    name_all(figure)
+    name_all(figure)
+    assert sorted(text.get_text() for text in ax.texts) == ["cosine", "law"]
+    before = [text.get_position() for text in ax.texts]
+    plot.add_caption(figure)
+    assert [text.get_position() for text in ax.texts] == before and len(figure.texts) == 1
