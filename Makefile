@@ -17,7 +17,7 @@ help:
 	@echo "make browser      also install Chromium, in which the page is tested (Debian, as root)"
 	@echo "make mutation     count the wrong versions of each formula that checks and references detect"
 	@echo "make replicate    train each theory's main claims again in plain NumPy and compare, in a few minutes"
-	@echo "make verdicts     write verdicts, gallery and counts of the pages from stored results"
+	@echo "make verdicts     write the verdicts, pictures and counts of the pages from stored results"
 	@echo "make reliability  write the table of faults and their outcome in docs/reliability.md"
 	@echo "make bench        time every theory against NumPy, plain JAX and the machine's floor (ARGS=--profile: its parts)"
 	@echo "make bench-gpu    time every theory on a GPU or TPU, and compare its curves with the CPU's"

@@ -8,6 +8,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import evidence
 import public
 
 import jaxtheory
@@ -68,8 +69,22 @@ def skip(app: Any, what: str, name: str, thing: Any, skip: bool, options: Any) -
 
 
 def source(app: Any, page: str, text: list[str]) -> None:
-    """Replace the marks of a page by the names of their modules."""
-    text[0] = public.expand(text[0])
+    """Replace the marks of a page by the names of their modules, and links to pictures."""
+    text[0] = evidence.on_site(page, public.expand(text[0]))
+
+
+def generate(app: Any) -> None:
+    """Write the pages that git ignores, and remove those of figures that are no more."""
+    texts = evidence.built(evidence.load())
+    evidence.write(texts)
+    for file in (evidence.DOCS / "gallery").glob("*.md"):
+        if file not in texts:
+            file.unlink()
+
+
+def again(app: Any, *pages: Any) -> list[str]:
+    """Read the page of verdicts again at every build: its text is in the figures."""
+    return [evidence.PAGE.stem]
 
 
 def setup(app: Any) -> None:
@@ -78,3 +93,5 @@ def setup(app: Any) -> None:
     app.connect("autodoc-process-signature", signature)
     app.connect("autodoc-skip-member", skip)
     app.connect("source-read", source)
+    app.connect("builder-inited", generate)
+    app.connect("env-get-outdated", again)

@@ -1,8 +1,8 @@
 """What docs/verdicts.json and the figures say, as Markdown for the pages.
 
-The pages hold this text between marks, so that they can be read without building them:
-`<!-- claims: RW-11 RW-12 -->` to `<!-- end -->` below a heading is what was measured for the
-statement in that heading.
+`pages` are files in git, which can be read without building them. `<!-- claims: RW-11 RW-12 -->` to
+`<!-- end -->` below a heading is what was measured for the statement in that heading. `built` are
+the gallery's pages, which Sphinx writes when it starts, and `on_site` is a page as Sphinx reads it.
 """
 
 import json
@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import jaxtheory
-from jaxtheory.claims.interval import ERROR
 from jaxtheory.reports import wording
-from jaxtheory.reports.records import bound
-from jaxtheory.reports.tally import ORIGINS, tally, wrong_verdicts
+from jaxtheory.reports.run_files import bound
+from jaxtheory.reports.tally import ORIGINS, tally
 from jaxtheory.reports.typeset import typeset
 
 DOCS = Path(__file__).parent
@@ -28,7 +27,11 @@ GROUP = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 MARKED = re.compile(r"(<!-- claims: ([^>]*?) -->\n).*?(<!-- end -->\n)", re.DOTALL)
+BUILT = re.compile(r"<!-- built:(.*?) -->")  # a text that is on the built page alone
+PICTURE = re.compile(r"(?<!!)\[([^\[\]]*)\]\(((?:\.\./)?gallery)/(\w+)\.webp\)")  # a link to one
 TITLES = {"networks": "Standard Transformers on the tasks", "llama": "Llama checkpoints"}
+PAGES = {"networks": "networks-ladders", "llama": "real-models"}  # other names than the folder's
+SIGNS = {"holds": "✓", "fails": "✗", "undecided": "?", "not tested": "–"}
 Found = dict[str, Any]
 
 
@@ -41,12 +44,17 @@ class Entry(NamedTuple):
 
 
 @cache
+def rooms() -> dict[str, str]:
+    """Return the folder of each figure."""
+    return {name: known.theory for name, known in jaxtheory.figures.entries().items()}
+
+
+@cache
 def entries() -> dict[str, Entry]:
     """Return all claims by name, in the order of the figures."""
-    rooms = jaxtheory.figures.entries()
     return {
-        claim.id: Entry(claim, name, rooms[name].theory)
-        for name in rooms
+        claim.id: Entry(claim, name, room)
+        for name, room in rooms().items()
         for claim in jaxtheory.figures.get(name).claims
     }
 
@@ -108,10 +116,15 @@ def details(measured: Found, facts: list[str]) -> str:
     return f": {escaped('; '.join(filter(None, parts)))}"
 
 
-def sources(names: Iterable[str], found: dict[str, Any]) -> list[str]:
-    """Return a line for each figure behind some claims: its command, picture, code and numbers."""
-    figures = dict.fromkeys((entries()[name].figure, entries()[name].room) for name in names)
-    return [source(figure, room, "", found) for figure, room in figures]
+def figures(names: Iterable[str]) -> dict[str, str]:
+    """Return the folders of the figures behind some claims, by figure."""
+    return {entries()[name].figure: entries()[name].room for name in names}
+
+
+def picture(figure: str, folder: str) -> str:
+    """Return the picture of a figure, or an empty text if there is none."""
+    file = DOCS / "gallery" / f"{figure}.webp"
+    return f"![{alt(figure)}]({folder}{file.name})" if file.is_file() else ""
 
 
 def source(figure: str, room: str, up: str, found: dict[str, Any]) -> str:
@@ -119,7 +132,7 @@ def source(figure: str, room: str, up: str, found: dict[str, Any]) -> str:
     command = found["figures"].get(figure, {}).get("command", "jaxtheory run all")
     parts = [f"`{re.sub(r'run [^ ]+', f'run {figure}', command)}`"]
     if not up:  # a page of the gallery shows the picture itself
-        parts.append(f"[picture](gallery/{room}.md#{figure})")
+        parts.append(f"[picture](gallery/{figure}.webp)")
     parts.append(f"[code]({up}../sweeps/{room}/{figure}.py)")
     if (DOCS / "gallery" / f"{figure}.csv.gz").is_file():
         parts.append(f"[numbers]({up}gallery/{figure}.csv.gz)")
@@ -127,21 +140,33 @@ def source(figure: str, room: str, up: str, found: dict[str, Any]) -> str:
 
 
 def fill(text: str, found: dict[str, Any]) -> str:
-    """Return a page with what was measured for the claims that its marks name."""
+    """Return a page with what was measured for the claims that its marks name.
+
+    A picture that the page has at no other place stands below the first claims of its figure.
+    """
+    pictures = set(re.findall(r"!\[.*?\]\(gallery/(\w+)\.webp\)", MARKED.sub("", text)))
 
     def filled(mark: re.Match[str]) -> str:
         names = mark[2].split()
+        behind = figures(names)
         blocks = [claim(name, found, False) for name in names]
-        body = "\n\n".join([*blocks, "\\\n".join(sources(names, found))])
+        blocks += [picture(figure, "gallery/") for figure in behind if figure not in pictures]
+        blocks += ["\\\n".join(source(*figure, "", found) for figure in behind.items())]
+        pictures.update(behind)
+        body = "\n\n".join(filter(None, blocks))
         return f"{mark[1]}\n{body}\n\n{mark[3]}"
 
     return MARKED.sub(filled, text)
 
 
+def page(room: str) -> Path:
+    """Return the page of a folder of figures."""
+    return DOCS / f"{PAGES.get(room, room)}.md"
+
+
 def groups(room: str) -> Iterator[tuple[str, list[str]]]:
     """Yield (statement, claims) of a theory's page: its headings above marks."""
-    page = DOCS / f"{room}.md"
-    for group in GROUP.finditer(page.read_text(encoding="utf-8")):
+    for group in GROUP.finditer(page(room).read_text(encoding="utf-8")):
         yield group["title"], group["ids"].split()
 
 
@@ -149,19 +174,15 @@ def gallery(room: str, found: dict[str, Any]) -> str:
     """Return the page of all figures of a folder."""
     title = TITLES.get(room, f"Figures of `{room}`")
     parts = [f"# {title}"]
-    for name, known in jaxtheory.figures.entries().items():
-        if known.theory != room:
-            continue
+    for name in [name for name, own in rooms().items() if own == room]:
         figure = jaxtheory.figures.get(name)
         facts = found["figures"].get(name)
         parts += [f"## {name}", wording.question_of(figure)]
-        if (DOCS / "gallery" / f"{name}.webp").is_file():
-            parts.append(f"![{alt(name)}]({name}.webp)")
-        parts.append(source(name, room, "../", found))
+        parts += [picture(name, ""), source(name, room, "../", found)]
         if facts:
             parts.append(f"*Settings*: {escaped(facts['setup'])}.")
         parts += [claim(item.id, found, False) for item in figure.claims]
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join(filter(None, parts)) + "\n"
 
 
 def alt(name: str) -> str:
@@ -171,28 +192,18 @@ def alt(name: str) -> str:
 
 def index() -> str:
     """Return the page with all figures as small pictures, each with its question."""
-    rooms = dict.fromkeys(known.theory for known in jaxtheory.figures.entries().values())
     parts = ["# Gallery", "Each picture leads to its claims, its numbers and its code."]
-    for room in rooms:
+    for room in dict.fromkeys(rooms().values()):
         parts += [f"## {TITLES.get(room, f'`{room}`')}", '<div class="thumbnails">']
-        for name, known in jaxtheory.figures.entries().items():
-            if known.theory == room and (DOCS / "gallery" / f"{name}.webp").is_file():
+        for name, own in rooms().items():
+            if own == room and (small := picture(name, "gallery/")):
                 question = wording.question_of(jaxtheory.figures.get(name))
-                picture = f"[![{alt(name)}](gallery/{name}.webp)](gallery/{room}.md#{name})"
-                parts += ['<div class="thumbnail">', picture, escaped(question), "</div>"]
+                link = f"[{small}](gallery/{room}.md#{name})"
+                parts += ['<div class="thumbnail">', link, escaped(question), "</div>"]
         parts.append("</div>")
-    pages = "\n".join(f"gallery/{room}" for room in rooms)
+    pages = "\n".join(f"gallery/{room}" for room in dict.fromkeys(rooms().values()))
     parts.append(f"```{{toctree}}\n:hidden:\n\n{pages}\n```")
     return "\n\n".join(parts) + "\n"
-
-
-def sentence(claims: dict[str, Found]) -> str:
-    """Return the sentence on the expected number of wrong verdicts."""
-    records = claims.values()
-    return (
-        f"A verdict is wrong with probability 1 % at most: of {tally(records).decided} verdicts, "
-        f"{wrong_verdicts(records, ERROR):.2g} are expected to be."
-    )
 
 
 HEAD = """# Verdicts
@@ -202,9 +213,9 @@ sentence that gives no numbers, or only an order of magnitude; *derived* is a st
 Only a printed sentence is "refuted" without more. A claim holds or fails where the 99 % confidence
 interval, in brackets behind the measured number, lies on that side of the bound, and is
 *undecided* otherwise; a claim on each run has no interval but a number of exceptions
-([how](decisions/0032-intervals.md)). {wrong}
+([how](decisions/0032-intervals.md)). {caution}
 The claims are in the order of the statements on the theories' pages.
-[Standard Transformers](gallery/networks.md) and [Llamas](gallery/llama.md) have their own pages.
+[Standard Transformers](networks-ladders.md) and [Llamas](real-models.md) have their own pages.
 
 {counts}
 
@@ -221,38 +232,58 @@ def counts(claims: dict[str, Found]) -> str:
     return "\n".join(lines)
 
 
-def verdicts(found: dict[str, Any]) -> str:
-    """Return the page of all verdicts on theories, by the statement that they are about."""
+def head(found: dict[str, Any]) -> str:
+    """Return what both pages of verdicts begin with."""
     claims = of_theories(found)
     known = jaxtheory.theories.names()
     commands = {
         re.sub(r"run \w+", "run all", facts["command"])
         for name, facts in found["figures"].items()
-        if jaxtheory.figures.entries()[name].theory in known
+        if rooms()[name] in known
     }
     command = ", ".join(f"`{text}`" for text in sorted(commands))
-    parts = [HEAD.format(wrong=sentence(claims), counts=counts(claims), commands=command)]
-    for room in known:
+    return HEAD.format(caution=wording.CAUTION, counts=counts(claims), commands=command)
+
+
+def verdicts(found: dict[str, Any]) -> str:
+    """Return the built page of all verdicts on theories, by the statement that they are about."""
+    parts = [head(found)]
+    for room in jaxtheory.theories.names():
         parts.append(f"## {room}")
-        members = []
         for title, names in groups(room):
             parts += [f"### {title}", *(claim(name, found, True) for name in names)]
-            members += names
-        remaining = [name for name, entry in entries().items() if entry.room == room]
-        if remaining := [name for name in remaining if name not in members]:
-            parts += ["### Other claims"] * bool(members)
-            parts += [claim(name, found, True) for name in remaining]
     return "\n\n".join(parts) + "\n"
+
+
+def short(found: dict[str, Any]) -> str:
+    """Return the page of all verdicts on theories in git: a row for each, without its sentence."""
+    about = (
+        "A claim leads to its sentence and bound. `make docs` builds this page with all of them."
+    )
+    parts = [head(found), about]
+    for room in jaxtheory.theories.names():
+        rows = ["| about | claim | verdict | measured |", "|---|---|---|---|"]
+        for title, names in groups(room):
+            titles = [title.replace("|", r"\|"), *[""] * (len(names) - 1)]
+            rows += [row(*pair, found) for pair in zip(titles, names, strict=True)]
+        parts += [f"## {room}", "\n".join(rows)]
+    return "\n\n".join(parts) + "\n"
+
+
+def row(title: str, name: str, found: dict[str, Any]) -> str:
+    """Return one claim as a row of a table, with the statement that it is about if it is first."""
+    record = found["claims"].get(name, {"decision": "not tested", "finding": "not run yet"})
+    verdict = f"{SIGNS[record['decision']]} {record['finding']}"
+    number = escaped(wording.measured(record)) if "measured" in record else ""
+    link = f"[{name}]({page(entries()[name].room).name}#{name.lower()})"
+    return f"| {title} | {link} | {verdict} | {number} |"
 
 
 def readme(text: str, found: dict[str, Any]) -> str:
     """Return the text of the README with the counts."""
     claims = of_theories(found)
     text = re.sub(r"All \d+ verdicts", f"All {len(claims)} verdicts", text)
-    text = re.sub(r"all \d+ figures", f"all {len(jaxtheory.figures.entries())} figures", text)
-    text = re.sub(
-        r"A verdict is wrong with probability.*?to be\.", sentence(claims), text, flags=re.S
-    )
+    text = re.sub(r"all \d+ figures", f"all {len(rooms())} figures", text)
     for room in jaxtheory.theories.names():
         records = [claims[name] for name in claims if entries()[name].room == room]
         cells = " | ".join(str(tally(records, origin)) for origin in ORIGINS[:2])
@@ -262,12 +293,34 @@ def readme(text: str, found: dict[str, Any]) -> str:
 
 
 def pages(found: dict[str, Any]) -> dict[Path, str]:
-    """Return the texts of all files that hold verdicts, by file."""
-    rooms = dict.fromkeys(known.theory for known in jaxtheory.figures.entries().values())
-    texts = {
-        file: fill(file.read_text(encoding="utf-8"), found) for file in sorted(DOCS.glob("*.md"))
-    }
-    texts |= {DOCS / "gallery" / f"{room}.md": gallery(room, found) for room in rooms}
-    texts |= {PAGE: verdicts(found), INDEX: index()}
-    texts[README] = readme(README.read_text(encoding="utf-8"), found)
+    """Return the texts of all files in git that hold verdicts, by file."""
+    files = sorted({page(entry.room) for entry in entries().values()})
+    texts = {file: fill(file.read_text(encoding="utf-8"), found) for file in files}
+    texts |= {PAGE: short(found), README: readme(README.read_text(encoding="utf-8"), found)}
     return texts
+
+
+def built(found: dict[str, Any]) -> dict[Path, str]:
+    """Return the texts of the pages that git ignores and the build makes, by file."""
+    texts = {
+        DOCS / "gallery" / f"{room}.md": gallery(room, found)
+        for room in dict.fromkeys(rooms().values())
+    }
+    return texts | {INDEX: index()}
+
+
+def on_site(name: str, text: str) -> str:
+    """Return a page as Sphinx reads it: all verdicts, and links to pictures lead to the gallery."""
+    if name == PAGE.stem:
+        return verdicts(load())
+    return PICTURE.sub(
+        lambda link: f"[{link[1]}]({link[2]}/{rooms()[link[3]]}.md#{link[3]})",
+        BUILT.sub(r"\1", text),
+    )
+
+
+def write(texts: dict[Path, str]) -> None:
+    """Write files whose text differs, so that Sphinx reads no page again without a reason."""
+    for file, text in texts.items():
+        if not file.is_file() or file.read_text(encoding="utf-8") != text:
+            file.write_text(text, encoding="utf-8")

@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 
 import jaxtheory
-from jaxtheory.reports.page import records
+from jaxtheory.reports.report_page import records
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)

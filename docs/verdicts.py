@@ -1,4 +1,4 @@
-"""Write docs/verdicts.json, the gallery and all pages that hold verdicts from stored results.
+"""Write docs/verdicts.json, pictures and the pages in git that hold verdicts from stored results.
 
 `make verdicts ARGS="--key K --store DIR"` runs python docs/verdicts.py: it takes every figure that
 was run into the folder under the key. Without a store, the pages are written again from
@@ -18,8 +18,8 @@ import numpy as np
 from PIL import Image
 
 import jaxtheory
-from jaxtheory.reports.record import read_record
-from jaxtheory.reports.records import stem
+from jaxtheory.reports.figure_record import read_record
+from jaxtheory.reports.run_files import stem
 
 GALLERY = evidence.DOCS / "gallery"
 LARGEST, NUMBERS = 40_000, 160_000  # bytes of a picture, and of a figure's compressed numbers
@@ -105,8 +105,7 @@ if __name__ == "__main__":
     if options.store:
         collect(options.key, options.store, options.again)
         front.write()
-    for file, text in evidence.pages(evidence.load()).items():
-        file.write_text(text, encoding="utf-8")
+    evidence.write(evidence.pages(evidence.load()))
     known = jaxtheory.figures.entries()
     if missing := [name for name in known if name not in evidence.load()["figures"]]:
         parser.exit(1, f"not run under any key yet: {', '.join(missing)}\n")

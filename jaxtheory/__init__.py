@@ -53,13 +53,12 @@ if TYPE_CHECKING:
     from jaxtheory.engine.simulate import simulate as simulate
     from jaxtheory.engine.store.datasets import open_store as open_store
     from jaxtheory.engine.store.merge import merge as merge
-    from jaxtheory.engine.stored_run import params as params
-    from jaxtheory.engine.stored_run import problem as problem
+    from jaxtheory.engine.stored_run import load_params as load_params
+    from jaxtheory.engine.stored_run import load_problem as load_problem
     from jaxtheory.engine.sweep import sweep as sweep
     from jaxtheory.margin import max_margin as max_margin
     from jaxtheory.networks.from_flax import from_flax as from_flax
     from jaxtheory.ops.draws import run_key as run_key
-    from jaxtheory.plotting import optimizers as optimizers
     from jaxtheory.plotting import plot as plot
     from jaxtheory.reports.explorer.explore import explore as explore
     from jaxtheory.texts.errors import InputError as InputError
@@ -96,7 +95,7 @@ _PUBLIC = {
     "merge": "engine.store.merge",
     "open_store": "engine.store.datasets",
     "Progress": "engine.execution.progress",
-    **dict.fromkeys(("params", "problem"), "engine.stored_run"),
+    **dict.fromkeys(("load_params", "load_problem"), "engine.stored_run"),
     "run_key": "ops.draws",
     "plan": "engine.plan",
     "sweep": "engine.sweep",
@@ -112,7 +111,6 @@ _MODULES = {
     "plot": "plotting.plot",
     "observables": "observables",
     "statistics": "engine.results.statistics",
-    "optimizers": "plotting.optimizers",
     "cluster": "engine.cluster.dask",
     "log": "engine.execution.log",
     "draws": "ops.draws",

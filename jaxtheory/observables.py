@@ -47,7 +47,7 @@ def attention(
     `key` itself.
 
     Args:
-        params: Parameters of a theory, such as those that `jaxtheory.params` returns.
+        params: Parameters of a theory, such as those that `jaxtheory.load_params` returns.
         problem: A problem of the theory.
         config: A config of the theory.
         theory: The theory of a network; None for another theory.
@@ -255,7 +255,7 @@ def margin_direction(
     Gradient descent on attention scores x_j^T W z is predicted to send it to 1 as W grows. The
     solution comes from `jaxtheory.max_margin`, which cannot run within a sweep, so it is the same
     for all runs. If each seed has data of its own, keep the weights (`save_params`) and compare
-    afterwards, with `jaxtheory.problem(data, seed=...)`.
+    afterwards, with `jaxtheory.load_problem(data, seed=...)`.
 
     Source: arXiv 2308.16898, 2306.13596.
 

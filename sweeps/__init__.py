@@ -1,5 +1,7 @@
-"""The figures: each file `sweeps/<theory>/<figure>.py` has one FIGURE, and the `__init__` of a
-theory has their shared parts. docs/seconds.py writes how long each figure takes to `seconds.json`.
+"""The figures and their shared parts.
+
+Each file `sweeps/<theory>/<figure>.py` has one FIGURE, and the `__init__` of a theory has their
+shared parts. docs/seconds.py writes how long each figure takes to `seconds.json`.
 """
 
 # the figure of each theory that a reader of its paper would ask for first

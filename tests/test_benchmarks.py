@@ -41,7 +41,7 @@ import jaxtheory
 from jaxtheory.cli.main import main
 from jaxtheory.engine import search as searching
 from jaxtheory.engine.compute import precompile, program
-from jaxtheory.engine.planning import lay_out
+from jaxtheory.engine.planning import planner
 from jaxtheory.ops import draws
 from jaxtheory.system import backend
 from tests.reference.agree import agree
@@ -307,9 +307,15 @@ def test_rows():
 
 
 def test_the_picture_has_the_first_ratio_of_each_theory(tmp_path):
-    defaults = {"setting": "", "ours": 2.0, "other": 1.0, "extrapolated": False, "compiling": 1.0}
+    defaults = {
+        "setting": "",
+        "ours": 2.0,
+        "baseline": 1.0,
+        "extrapolated": False,
+        "compiling": 1.0,
+    }
     make_row = lambda theory, name, ratio, goal, kind="faster": table.Row(
-        theory, name, kind, **defaults, ratio=ratio, goal=goal, other_compiling=1.0, floor=0.5
+        theory, name, kind, **defaults, ratio=ratio, goal=goal, baseline_compiling=1.0, floor=0.5
     )
     rows = [
         make_row("low_rank", "vmapped JAX", 2.5, 3),
@@ -426,12 +432,16 @@ def test_lanes():
     off = lambda by: curves | {name: curves[name] + by}
     assert lanes.compared(off(1e-6), local).close == count + 1
     comparison = lanes.compared(off(1e-2), local)
-    assert (comparison.close, comparison.explained, set(comparison.beyond)) == (count, 0, {name})
+    assert (comparison.close, comparison.explained, set(comparison.mismatches)) == (
+        count,
+        0,
+        {name},
+    )
     assert "NO" in accelerator.lane_cells(record | comparison._asdict())
     comparison = lanes.compared(off(1e-2), local._replace(twins=[off(1e-4)]))
-    assert (comparison.close, comparison.explained, comparison.beyond) == (count, 1, {})
+    assert (comparison.close, comparison.explained, comparison.mismatches) == (count, 1, {})
     near = lanes.compared(lanes.curves(lanes.nudged(study, 1e-6)), local)
-    assert not near.beyond and 0 < near.largest < 1e-4
+    assert not near.mismatches and 0 < near.largest < 1e-4
 
 
 def test_lanes_of_another_process(tmp_path, monkeypatch):
@@ -520,7 +530,7 @@ def test_products():
 def test_measures_for_accelerators_are_taken_from_the_engine():
     with decide.without(decide.MEASURES):
         assert program.block_length(np.array([0, 64])) == 1 and not program.keeps(None, None)
-        assert lay_out._SHARES["gpu"] == 4 and precompile.cores() == 1
+        assert planner._SHARES["gpu"] == 4 and precompile.cores() == 1
     assert all({*measures} <= {*decide.MEASURES} for measures, _ in decide.VARIANTS.values())
 
 

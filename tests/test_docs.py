@@ -100,7 +100,8 @@ def test_every_public_module_stands_in_the_reference_once():
         for file in (rooms / name).rglob("*.py")
         if "checks" not in file.parts and file.stem != "__init__"
     }
-    assert sorted({"jaxtheory", "jaxtheory.testing"} | named | of_rooms) == SHOWN
+    others = {"jaxtheory", "jaxtheory.testing", "jaxtheory.plot.optimizers"}
+    assert sorted(others | named | of_rooms) == SHOWN
 
 
 @pytest.mark.parametrize("name", SHOWN)
@@ -203,6 +204,55 @@ def test_signs_stay_with_their_formula(monkeypatch):
     with pytest.raises(nodes.SkipNode):
         formulas.inline(writer, page[1])
     assert re.search(r'base"><span class="sign">\(<.*sign">\),(</span>){4}$', writer.body[0])
+
+
+MODULE = re.compile(r"`((?:\w+/)*\w+\.py|\w+(?:/\w+)+|\w+(?:\.\w+)+)`")
+
+
+def exists(name):
+    """Whether a path or dotted name is a part of jaxtheory, or begins in none of its folders.
+
+    Names inside a module are not looked up.
+    """
+    parts = re.split(r"[./]", name.removesuffix(".py"))
+    folder = ROOT / "jaxtheory"
+    if parts[0] == "jaxtheory":
+        parts = parts[1:]
+    elif not (folder / parts[0]).is_dir():
+        return True
+    for part in parts:
+        if not (folder / part).is_dir():
+            package = ".".join(folder.relative_to(ROOT).parts)
+            file = folder / f"{part}.py"
+            return file.is_file() or hasattr(importlib.import_module(package), part)
+        folder /= part
+    return True
+
+
+def test_parts_of_the_package_are_told_from_other_names():
+    for name in (
+        "core/theory.py",
+        "ops.sizes.sums",
+        "jaxtheory.linalg",
+        "engine/store",
+        "data.zarr",
+    ):
+        assert exists(name)
+    for name in ("core/rarely.py", "core.rarely.unless", "jaxtheory/arguments.py", "engine/keep"):
+        assert not exists(name)
+
+
+@pytest.mark.parametrize(
+    "page", sorted((DOCS / "decisions").glob("0*.md")), ids=lambda page: page.stem
+)
+def test_modules_named_in_decisions_exist_or_are_said_to_be_elsewhere(page):
+    """A last line "Now: `old` is `new`; `older` is gone." names what was moved or removed."""
+    text = page.read_text().rstrip()
+    now = text.rpartition("\n")[2]
+    moved = re.findall(r"`([^`]+)` is (?:`([^`]+)`|gone)", now if now.startswith("Now: ") else "")
+    missing = {name for name in MODULE.findall(text) if not exists(name)}
+    assert missing <= {old for old, _ in moved}, missing
+    assert [new for _, new in moved if new and not exists(new)] == []
 
 
 def test_the_citation_names_this_version():

@@ -79,7 +79,7 @@ def test_sharpness_and_gradient_against_the_full_hessian(theory, algorithm, seed
     )
     with jax.enable_x64(True):
         key = jaxtheory.run_key(0, seed)
-        problem, params = jaxtheory.problem(data), jaxtheory.params(data)
+        problem, params = jaxtheory.load_problem(data), jaxtheory.load_params(data)
         batch = theory.sample(jax.random.fold_in(key, 3), problem, config)
         flat, back = ravel_pytree(params)
         loss = lambda x: theory.loss(back(x), batch, problem, config)
@@ -241,7 +241,7 @@ def test_norms_spectra_and_angles():
 
 
 @pytest.mark.parametrize(
-    ("make", "said"),
+    ("make", "message"),
     [
         (lambda: observables.singular_values("W"), "the parameters have no array 'W'"),
         (lambda: observables.singular_values("v1"), "but a matrix is needed"),
@@ -257,10 +257,10 @@ def test_norms_spectra_and_angles():
         (lambda: observables.distance_from_start(group_sparse, "x"), "unknown algorithm 'x'"),
     ],
 )
-def test_wrong_uses_are_one_sentence(make, said):
+def test_wrong_uses_are_one_sentence(make, message):
     with pytest.raises(jaxtheory.InputError) as error:
         jaxtheory.sweep(group_sparse, group_sparse.Config(), steps=1, observe={"a": make()})
-    assert said in str(error.value) and "\n" not in str(error.value)
+    assert message in str(error.value) and "\n" not in str(error.value)
 
 
 def test_a_theory_without_an_attention_map():

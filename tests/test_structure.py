@@ -19,7 +19,7 @@ ROOMS = sorted(
     path.parent.relative_to(ROOT) for path in (ROOT / "jaxtheory" / "theories").glob("*/model.py")
 )
 
-CORE_USES = {"jax", "optax", "numpy", "jaxtyping"}
+CORE_USES = {"jax", "optax", "numpy", "jaxtyping", "typing_extensions"}
 # the folders, lowest first; nothing imports upward, nor between the folders of one row
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("jaxtheory.texts",),
@@ -33,6 +33,8 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("jaxtheory.engine.planning",),
     ("jaxtheory.engine.compute",),
     ("jaxtheory.engine.results",),
+    ("jaxtheory.engine.stored_run",),
+    ("jaxtheory.engine.accessor",),
     ("jaxtheory.engine.store",),
     ("jaxtheory.engine.execution",),
     ("jaxtheory.engine",),
@@ -541,6 +543,24 @@ def test_listed_slow_tests_are_there_and_hold_no_path_of_a_machine():
     assert [test for test in sorted(ids) if re.search(r"[\[ =:]/(?!nowhere/)\w+/", test)] == []
 
 
+def broken_off(tree: ast.Module) -> list[str]:
+    """First lines of docstrings that are no whole sentence."""
+    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef)
+    texts = [ast.get_docstring(node) or "." for node in ast.walk(tree) if isinstance(node, kinds)]
+    first = [text.partition("\n")[0] for text in texts]
+    return [line for line in first if not line.endswith((".", "?", "!", ":"))]
+
+
+@pytest.mark.parametrize("path", FILES, ids=str)
+def test_the_first_line_of_a_docstring_is_whole(path: Path) -> None:
+    assert broken_off(ast.parse((ROOT / path).read_text(encoding="utf-8"))) == []
+
+
+def test_a_first_line_that_breaks_off_is_seen() -> None:
+    source = '"""A sentence that goes\non."""\ndef f():\n    """A whole one."""'
+    assert broken_off(ast.parse(source)) == ["A sentence that goes"]
+
+
 # Participles, prepositions and pronouns. A value is named by a noun, an action by a verb.
 NOT_NAMES = frozenset(
     "above alone along apart asked below beside beyond both each every few found gone given held "
@@ -552,13 +572,16 @@ SPOKEN = frozenset({"along", "every", "given", "several"})
 
 
 def named_by(tree: ast.Module) -> list[str]:
-    """The names of all functions and variables that a file defines."""
-    return [
-        node.name if isinstance(node, ast.FunctionDef) else node.id
-        for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef)
-        or (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
-    ]
+    """The names of all functions, parameters and variables that a file defines."""
+    names = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            names.append(node.name)
+        elif isinstance(node, ast.arg):
+            names.append(node.arg)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.append(node.id)
+    return names
 
 
 def odd_names(tree: ast.Module) -> list[str]:

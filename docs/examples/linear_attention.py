@@ -25,9 +25,9 @@ from jaxtheory.claims import at_most, derived, last
 class Config(jaxtheory.Config):
     """Hyper-parameters."""
 
-    dimension: Size | int = size(5, "d", "entries of an input")
-    prompt_length: Size | int = size(10, "n", "pairs that a prompt shows")
-    batch_size: Size | int = size(64, "B", "fresh prompts per step")
+    dimension: Size = size(5, "d", "entries of an input")
+    prompt_length: Size = size(10, "n", "pairs that a prompt shows")
+    batch_size: Size = size(64, "B", "fresh prompts per step")
     learning_rate: float = traced(0.05, "eta", "step size of SGD", "(0, inf)")
     decay: float = traced(1.0, "alpha", "lambda_j = j^-alpha; 0: Lambda = I", "[0, inf)")
 

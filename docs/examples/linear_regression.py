@@ -1,5 +1,6 @@
-"""Online linear regression: a whole theory in one file, the worked example of
-docs/add-your-theory.md.
+"""Online linear regression: a whole theory in one file.
+
+It is the worked example of docs/add-your-theory.md.
 
 x ~ N(0, I_d), y = <w*, x> + sigma * noise, loss = mean over the batch of (<w, x> - y)^2 / 2, plain
 SGD from zero on fresh batches.
@@ -24,8 +25,8 @@ from jaxtheory import Config as BaseConfig
 class Config(BaseConfig):
     """Hyper-parameters."""
 
-    dimension: Size | int = size(10, "d", "number of weights")
-    batch_size: Size | int = size(8, "B", "fresh samples per step")
+    dimension: Size = size(10, "d", "number of weights")
+    batch_size: Size = size(8, "B", "fresh samples per step")
     learning_rate: float = traced(0.1, "eta", "step size of SGD", "(0, inf)")
     noise: float = traced(0.1, "sigma", "standard deviation of the label noise", "[0, inf)")
     threshold: float = evaluation(0.05, "theta", "weights below it are rounded to zero", "[0, inf)")
@@ -110,8 +111,9 @@ def metrics(params, problem, config):
 
 
 def predict(problem, config, steps):
-    """E L at step t, exactly: with e_t = E|w_t - w*|^2, e_(t+1) = (1 - 2 eta + eta^2 (B + d + 1)/B)
-    e_t + eta^2 sigma^2 d/B.
+    """Return E L at step t, exactly.
+
+    With e_t = E|w_t - w*|^2, e_(t+1) = (1 - 2 eta + eta^2 (B + d + 1)/B) e_t + eta^2 sigma^2 d/B.
     """
     d, b, eta = config.dimension.real, config.batch_size.real, config.learning_rate
     rate = 1 - 2 * eta + eta**2 * (b + d + 1) / b

@@ -26,9 +26,9 @@ from jaxtheory.claims import at_least, at_most, derived, last
 class Config(jaxtheory.Config):
     """Hyper-parameters."""
 
-    strong_size: Size | int = size(5, "d", "number of strong features")
-    weak_size: Size | int = size(5, "m", "number of weak features")
-    batch_size: Size | int = size(32, "B", "fresh samples per step")
+    strong_size: Size = size(5, "d", "number of strong features")
+    weak_size: Size = size(5, "m", "number of weak features")
+    batch_size: Size = size(32, "B", "fresh samples per step")
     strong_rate: float = traced(0.05, "etau", "learning rate of u", "(0, inf)")
     weak_rate: float = traced(0.05, "etav", "learning rate of v", "(0, inf)")
     momentum: float = traced(0.6, "beta", "what remains of the last update", "[0, 1)")

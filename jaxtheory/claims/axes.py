@@ -19,9 +19,9 @@ def coordinate(values: xr.DataArray, dim: str) -> np.ndarray:
     return numbers
 
 
-def require_one(others: list[Hashable], name: str) -> None:
+def require_one(extra_dims: list[Hashable], name: str) -> None:
     """Raise InputError if values have other dimensions than those that are fitted over."""
-    if others:
+    if extra_dims:
         raise InputError(
-            f"{name}: has the dimensions {', '.join(map(str, others))} too; select one value"
+            f"{name}: has the dimensions {', '.join(map(str, extra_dims))} too; select one value"
         )

@@ -98,7 +98,8 @@ def require_bound(bound: Any) -> Bound:
     """Return a bound, or raise InputError."""
     if not isinstance(bound, Bound):
         raise InputError(
-            f"bound must be at_least(x), at_most(x) or between(low, high), got {bound!r}"
+            "bound must be at_least(x), at_most(x) or between(low, high) of jaxtheory.claims, got "
+            f"{bound!r}"
         )
     return bound
 

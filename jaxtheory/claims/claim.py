@@ -1,5 +1,6 @@
-"""Claims as data: the origin of a statement, the statistic measured on a sweep, and the bound that
-it must satisfy.
+"""Claims as data: origin, statistic and bound of a statement.
+
+The statistic is measured on a sweep, and must satisfy the bound.
 """
 
 import dataclasses
@@ -20,8 +21,9 @@ _EXPECTATIONS = ("holds", "fails")
 @checks_slots
 @dataclasses.dataclass(frozen=True)
 class Claim:
-    """A statement and how it is judged: measure(dataset) is reduced by a statistic over the seeds
-    and compared with a bound.
+    """A statement and how it is judged.
+
+    measure(dataset) is reduced by a statistic over the seeds and compared with a bound.
 
     A claim with fewer than `minimum` seeds, or fewer with a value, is not tested. A verdict whose
     number is NaN is never as expected.

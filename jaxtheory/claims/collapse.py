@@ -116,7 +116,9 @@ def collapse(values: xr.Dataset, x: str, y: str, over: str) -> xr.Dataset:
     a, without, settled = _refined(curves, k, low, high)
     best = _compare(curves, k, a)
     fits, size = _fits(best), float(np.linalg.norm(best.residuals.mean(0)) / best.weight**0.5)
-    interval = _interval(curves, k, best, a + (n - 1) * (without.mean() - without), 1e-3 * reach)
+    interval = _exponent_intervals(
+        curves, k, best, a + (n - 1) * (without.mean() - without), 1e-3 * reach
+    )
     wide = [one.weight > _WIDE * len(one.distances) for one in comparisons]
     elsewhere = any(
         _fits(one)
@@ -144,7 +146,7 @@ def _fits(compared: _Compared) -> bool | None:
     return is_noise(compared.residuals, _slack(compared))
 
 
-def _interval(
+def _exponent_intervals(
     curves: list[_Curve], k: np.ndarray, best: _Compared, of_a: np.ndarray, step: float
 ) -> np.ndarray:
     """The intervals of both exponents (exponent, end), from the pseudo-values of that of x."""
@@ -241,8 +243,9 @@ def _compare(curves: list[_Curve], k: np.ndarray, a: float) -> _Compared:
 
 
 def _interpolated(curve: _Curve, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """A curve between its points by Hermite's cubics, and how far they are from the straight line
-    in the middle between two points (run, point).
+    """A curve between its points by Hermite's cubics, and their distance from the straight line.
+
+    The distance is taken in the middle between two points (run, point).
     """
     i = np.clip(np.searchsorted(curve.u, at) - 1, 0, len(curve.u) - 2)
     width = curve.u[i + 1] - curve.u[i]
@@ -254,8 +257,9 @@ def _interpolated(curve: _Curve, at: np.ndarray) -> tuple[np.ndarray, np.ndarray
 
 
 def _unlike(compared: _Compared) -> float:
-    """Residual variation as a share of that of the curves; infinite for few points, and without
-    variation.
+    """Residual variation as a share of that of the curves.
+
+    It is infinite for few points, and without variation.
     """
     is_sparse = compared.weight < max(3, _LEAST * len(compared.distances))
     if is_sparse or compared.spread <= ROUNDING**2 * compared.weight:
@@ -269,8 +273,9 @@ def _slack(compared: _Compared) -> float:
 
 
 def _squares(runs: np.ndarray) -> np.ndarray:
-    """The squares of the mean of runs less the part of their noise, first of all runs and then
-    without each: the average of the products of different runs.
+    """The squares of the mean of runs, less the part of their noise.
+
+    First of all runs and then without each: the average of the products of different runs.
     """
     n, products = len(runs), runs @ runs.T
     total, rows, own = products.sum(), products.sum(1), np.diag(products)

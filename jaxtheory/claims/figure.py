@@ -1,6 +1,4 @@
-"""A figure: a sweep of a theory, a search for its boundaries, or another experiment, with its
-claims and its drawing.
-"""
+"""A figure: a sweep, a search for boundaries or another experiment, with claims and a drawing."""
 
 import inspect
 from collections.abc import Callable
@@ -17,8 +15,7 @@ from jaxtheory.texts.errors import InputError, checks_slots, suggest
 
 @checks_slots
 class Figure(NamedTuple):
-    """A sweep of a theory, a search for its boundaries, or another experiment, with the claims that
-    it decides and its drawing.
+    """A sweep, a search for boundaries or another experiment, with its claims and its drawing.
 
     The question that it answers is the first line of the docstring of its file.
 

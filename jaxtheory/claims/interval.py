@@ -69,8 +69,9 @@ def student(error: float, n: int) -> float:
 
 @functools.cache
 def _resamples(n: int) -> np.ndarray:
-    """How often each run is drawn, per resample: the same for all intervals, so that a verdict is
-    a function of its values.
+    """The number of times that each run is drawn, per resample.
+
+    It is the same for all intervals, so that a verdict is a function of its values.
     """
     drawn: np.ndarray = np.random.default_rng(0).multinomial(n, [1 / n] * n, _RESAMPLES)
     return drawn.astype(float)

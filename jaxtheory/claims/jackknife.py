@@ -33,8 +33,9 @@ def pseudo_values(
 
 
 def logarithms(runs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the logarithm of the mean over the finite runs (run, ...), and its pseudo-values; NaN
-    where the mean is not positive.
+    """Return the logarithm of the mean over the finite runs (run, ...), and its pseudo-values.
+
+    They are NaN where the mean is not positive.
     """
 
     def measure(seeds: list[int]) -> np.ndarray:
@@ -48,8 +49,9 @@ def logarithms(runs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def ends(pseudo: np.ndarray, error: float = ERROR) -> tuple[np.ndarray, np.ndarray]:
-    """Return the ends of the intervals of numbers from their pseudo-values (run, ...): infinite for
-    fewer than two runs, NaN where there is no number.
+    """Return the ends of the intervals of numbers from their pseudo-values (run, ...).
+
+    They are infinite for fewer than two runs, and NaN where there is no number.
     """
     columns = pseudo.reshape(len(pseudo), -1).T
     if len(pseudo) < 2:
@@ -61,8 +63,9 @@ def ends(pseudo: np.ndarray, error: float = ERROR) -> tuple[np.ndarray, np.ndarr
 
 
 def is_noise(runs: np.ndarray, allowed: float = 0.0, error: float = ERROR) -> bool | None:
-    """Tell whether the mean of runs is 0 but for their noise; None for fewer than two runs, or
-    one without a number.
+    """Return whether the mean of runs is 0 up to their noise.
+
+    None for fewer than two runs, or if one has no number.
 
     The squares of the mean are compared with what they are on average for runs of mean 0, the sum
     of the variances over n. For normal runs the ratio has about the distribution

@@ -55,8 +55,10 @@ class Judged(NamedTuple):
 
     @property
     def as_expected(self) -> bool:
-        """False for a verdict that contradicts what is expected, or has no number; True for one
-        that is undecided, and for a claim that is open or was not tested.
+        """Whether a verdict agrees with what is expected of the claim.
+
+        False for a verdict that contradicts what is expected, or has no number; True for one that
+        is undecided, and for a claim that is open or was not tested.
         """
         if self.verdict is None or self.claim.expect is None:
             return True
@@ -66,9 +68,11 @@ class Judged(NamedTuple):
 
     @property
     def finding(self) -> str:
-        """The verdict in words that depend on the origin: only a printed sentence is "refuted",
-        an interpretation is "refuted as read", and a statement of ours "does not hold". What the
-        runs do not decide is "undecided", whosever it is.
+        """The verdict in words that depend on the origin of the claim.
+
+        Only a printed sentence is "refuted", an interpretation is "refuted as read", and a
+        statement of ours "does not hold". What the runs do not decide is "undecided", whatever its
+        origin.
         """
         if self.verdict is None:
             return self.reason
@@ -78,8 +82,10 @@ class Judged(NamedTuple):
 
     @property
     def outcome(self) -> str:
-        """The comparison with what is expected: "as expected", "differs", "open" (nothing is
-        expected), "undecided" or "not tested".
+        """The comparison with what is expected.
+
+        One of "as expected", "differs", "open" (nothing is expected), "undecided" and "not
+        tested".
         """
         if self.verdict is None:
             return "not tested"
@@ -152,7 +158,7 @@ def _decided(claim: Claim, dataset: xr.Dataset, error: float) -> Judged:
         verdict = decide(values, claim.statistic, claim.where, claim.bound, **options)
     else:
         verdict = decide(
-            _resampled(claim, dataset, values), "mean", claim.where, claim.bound, **options
+            _pseudo_values(claim, dataset, values), "mean", claim.where, claim.bound, **options
         )
     if reduced:
         verdict = verdict._replace(n=n, least=_survivors(dataset), seeds=n)
@@ -174,13 +180,14 @@ def _measured(claim: Claim, dataset: xr.Dataset) -> xr.DataArray:
     return values
 
 
-def _resampled(claim: Claim, dataset: xr.Dataset, whole: xr.DataArray) -> xr.DataArray:
-    """The pseudo-values of the jackknife, n whole - (n - 1) (without seed i), shifted so that their
-    mean is the number measured on all seeds.
+def _pseudo_values(claim: Claim, dataset: xr.Dataset, estimate: xr.DataArray) -> xr.DataArray:
+    """The pseudo-values of the jackknife, n estimate - (n - 1) (estimate without seed i), shifted.
+
+    Their mean is then the number measured on all seeds.
     """
     values = lambda seeds: _measured(claim, dataset.isel(seed=seeds)).astype(float)
     _, pseudo = pseudo_values(lambda seeds: values(seeds).values, dataset.sizes["seed"])
-    return xr.DataArray(pseudo, dims=("seed", *whole.dims), coords=whole.coords)
+    return xr.DataArray(pseudo, dims=("seed", *estimate.dims), coords=estimate.coords)
 
 
 def _lost(dataset: xr.Dataset, values: xr.DataArray) -> str:
@@ -201,8 +208,9 @@ def _too_few(n: int, claim: Claim) -> str:
 
 
 def _survivors(dataset: xr.Dataset) -> int:
-    """The least number of runs of a point that did not diverge, among points that have one; all
-    runs if the dataset does not say.
+    """The least number of runs of a point that did not diverge, among points that have one.
+
+    It is the number of all runs if the dataset does not say.
     """
     if "diverged_at" not in dataset or "seed" not in dataset["diverged_at"].dims:
         return int(dataset.sizes["seed"])

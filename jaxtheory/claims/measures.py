@@ -33,8 +33,9 @@ def last(values: _Values) -> _Values:
 
 @takes_labeled
 def exponent(values: xr.DataArray, x: str | xr.DataArray) -> xr.DataArray:
-    """Return the exponent a of the power law values = c x^a: the least-squares slope of log(values)
-    in log(x).
+    """Return the exponent a of the power law values = c x^a.
+
+    It is the least-squares slope of log(values) in log(x).
 
     Args:
         values: positive numbers; where one along x is NaN, so is the exponent.
@@ -59,16 +60,19 @@ def exponent(values: xr.DataArray, x: str | xr.DataArray) -> xr.DataArray:
 
 
 @takes_labeled
-def crossing(values: xr.DataArray, level: float, of: xr.DataArray | None = None) -> xr.DataArray:
-    """Return the step at which values first reach a level, from above or below, or what `of` is
-    there; between two records by straight lines.
+def crossing(
+    values: xr.DataArray, level: float, coordinate: xr.DataArray | None = None
+) -> xr.DataArray:
+    """Return the step at which values first reach a level, or the value of `coordinate` there.
+
+    The level is reached from above or below; between two records lines are straight.
 
     Give logarithms of values and level for straight lines in the logarithm.
 
     Args:
         values: an array with the dimension "step".
         level: the level that they reach.
-        of: another array with steps, by default the steps themselves.
+        coordinate: another array with steps, by default the steps themselves.
 
     Returns:
         An array without the dimension "step"; NaN where the level is not reached, or is reached
@@ -90,9 +94,13 @@ def crossing(values: xr.DataArray, level: float, of: xr.DataArray | None = None)
         part = 0 if y[i] == level else (level - y[i]) / (y[i + 1] - y[i])
         return float(x[i] + part * (x[i + 1] - x[i]))
 
-    coordinates = (values.step.astype(float) if of is None else of).broadcast_like(values)
+    at_steps = values.step.astype(float) if coordinate is None else coordinate
     return xr.apply_ufunc(
-        first, values, coordinates, input_core_dims=[["step"]] * 2, vectorize=True
+        first,
+        values,
+        at_steps.broadcast_like(values),
+        input_core_dims=[["step"]] * 2,
+        vectorize=True,
     )
 
 

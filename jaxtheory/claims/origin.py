@@ -39,8 +39,10 @@ def printed(source: str, place: str = "") -> Origin:
 
 
 def interpretation(source: str, place: str = "") -> Origin:
-    """Return the origin of an interpretation: the source gives no numbers, or only an order of
-    magnitude, and the statement says with "read as" which numbers were chosen.
+    """Return the origin of an interpretation of a source.
+
+    The source gives no numbers, or only an order of magnitude, and the statement says with "read
+    as" which numbers were chosen.
 
     Args:
         source: the paper, talk or note.

@@ -1,5 +1,6 @@
-"""Power laws of measured values: exponents with 99 % confidence intervals over seeds, and whether
-they are straight.
+"""Power laws of measured values: exponents with 99 % confidence intervals, and their straightness.
+
+The intervals are over seeds.
 """
 
 import math
@@ -95,28 +96,29 @@ def exponent(
     return xr.Dataset(variables, coords, {"note": _note(log_means, len(runs), over)})
 
 
-def _straight(curvature: np.ndarray, rest: np.ndarray, bound: float) -> bool | None:
-    """Whether a law is straight, from its curvature (run,) and its distances from the line
-    (run, x).
+def _straight(curvature: np.ndarray, residuals: np.ndarray, bound: float) -> bool | None:
+    """Whether a law is straight.
+
+    This is read from its curvature (run,) and its distances from the line (run, x).
 
     Both tests have half of the error.
     """
     (low,), (high,) = ends(curvature[:, None], ERROR / 2)
-    if is_noise(rest, error=ERROR / 2) is False or low > ROUNDING or high < -ROUNDING:
+    if is_noise(residuals, error=ERROR / 2) is False or low > ROUNDING or high < -ROUNDING:
         return False
     return True if max(-low, high) <= bound else None
 
 
-def _note(whole: np.ndarray, n: int, over: str) -> str:
+def _note(log_means: np.ndarray, n: int, over: str) -> str:
     """A sentence on what is missing, "" if nothing is."""
-    lost = np.isnan(whole).any(-1)
+    lost = np.isnan(log_means).any(-1)
     sentences = []
     if lost.any():
         laws = f" for {int(lost.sum())} of {lost.size} laws" if lost.ndim else ""
-        places = int(np.isnan(whole).sum(-1).max())
+        places = int(np.isnan(log_means).sum(-1).max())
         sentences.append(
             f"No exponent{laws}: the mean over seeds is not positive at {places} of "
-            f"{whole.shape[-1]} values of {over}."
+            f"{log_means.shape[-1]} values of {over}."
         )
     if n < 2:
         sentences.append("No interval: one seed only.")

@@ -1,5 +1,6 @@
-"""Verdicts on measured values: a statistic of the runs with its interval, the conditions in which
-it must hold, and a bound.
+"""Verdicts on measured values: a statistic with its interval, conditions, and a bound.
+
+The statistic is over runs, and must satisfy the bound in the conditions.
 """
 
 from typing import Any, NamedTuple
@@ -8,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory.claims import interval
-from jaxtheory.claims.bound import Bound, at_least, at_most, between, require_bound
+from jaxtheory.claims.bound import Bound, require_bound
 from jaxtheory.claims.interval import ERROR, Interval
 from jaxtheory.claims.needed import seeds_needed
 from jaxtheory.engine.results.labeled import takes_labeled
@@ -65,13 +66,14 @@ class Verdict(NamedTuple):
     Example:
         >>> import xarray as xr
         >>> import jaxtheory
+        >>> from jaxtheory.claims import at_most
         >>> losses = xr.DataArray([0.1, 0.2, 0.3], dims="seed")
-        >>> judged = jaxtheory.verdict(losses, at_most=0.9)
+        >>> judged = jaxtheory.verdict(losses, at_most(0.9))
         >>> judged.decision, round(judged.measured, 6), judged.threshold, judged.n
         ('holds', 0.2, 0.9, 3)
         >>> [round(end, 3) for end in judged.interval]
         [-0.373, 0.773]
-        >>> open_one = jaxtheory.verdict(losses, at_most=0.25)
+        >>> open_one = jaxtheory.verdict(losses, at_most(0.25))
         >>> open_one.decision, open_one.seeds_needed
         ('undecided', 32)
     """
@@ -90,7 +92,7 @@ class Verdict(NamedTuple):
     def _face(self) -> tuple[str, dict[str, str]]:
         low, high = self.interval
         return f"{self.decision}: {self.measured:.4g}", {
-            "interval": "" if low == high else f"{low:.4g} to {high:.4g}",
+            "interval": f"{low:.4g} to {high:.4g}" if np.isfinite(self.interval).any() else "",
             "threshold": f"{self.threshold:.4g}"
             if isinstance(self.threshold, float)
             else str(self.threshold),
@@ -119,25 +121,23 @@ _PLACES = ("everywhere", "somewhere", "together")
 @takes_labeled
 def verdict(
     values: xr.DataArray,
-    bound: Bound | None = None,
+    bound: Bound,
     *,
     statistic: str = "mean",
     where: str = "everywhere",
-    at_least: float | None = None,
-    at_most: float | None = None,
-    between: tuple[float, float] | None = None,
 ) -> Verdict:
     """Judge values: reduce them over the seeds and compare the result with a bound.
 
-    Every combination of the dimensions other than "seed" is a condition. The bound is given once,
-    as an object or by its ends. The verdict holds or fails where the 99 % confidence interval
-    of the statistic lies on that side of the bound, and is undecided otherwise. With several
-    conditions the intervals hold together: each has the level 1 - 0.01 / conditions.
+    Every combination of the dimensions other than "seed" is a condition. The verdict holds or fails
+    where the 99 % confidence interval of the statistic lies on that side of the bound, and is
+    undecided otherwise. With several conditions the intervals hold together: each has the level
+    1 - 0.01 / conditions.
 
     Args:
         values: measured numbers, or truth values, with the dimension "seed". NaN entries are left
             out, and conditions without any value. Numbers without that dimension are exact.
-        bound: `claims.at_least(x)`, `claims.at_most(x)` or `claims.between(low, high)`.
+        bound: `at_least(x)`, `at_most(x)` or `between(low, high)` of `jaxtheory.claims`, as in a
+            `Claim`.
         statistic: "mean" (Student's t with a bootstrap-t), "median" (order statistics) or "share"
             of truth values (Clopper-Pearson) over the seeds of each condition, or "each": every run
             must satisfy the bound, and `exceptions` tells how many do not. The mean of truth values
@@ -145,29 +145,27 @@ def verdict(
         where: "everywhere" (the worst condition decides), "somewhere" (the best one decides), or
             "together" (the runs of all conditions are one sample, in which those of one seed count
             as one run, because they share their draws).
-        at_least: the smallest number that satisfies the bound, in place of `bound`.
-        at_most: the largest number that satisfies the bound, in place of `bound`.
-        between: both, as (low, high), in place of `bound`.
 
     Returns:
         The verdict. Without any value, its number is NaN and it is undecided.
 
     Raises:
-        InputError: if `statistic` or `where` is unknown, or not exactly one bound is given.
+        InputError: if `statistic` or `where` is unknown, or `bound` is not a bound.
 
     Example:
         >>> import xarray as xr
         >>> import jaxtheory
+        >>> from jaxtheory.claims import at_least
         >>> values = xr.DataArray([[1.0, 1.1], [5.0, 5.1]], {"p": [0.5, 0.7]}, ("p", "seed"))
-        >>> jaxtheory.verdict(values, statistic="each", at_least=3.0).decision
+        >>> jaxtheory.verdict(values, at_least(3.0), statistic="each").decision
         'fails'
-        >>> jaxtheory.verdict(values, statistic="each", at_least=1.0).at
+        >>> jaxtheory.verdict(values, at_least(1.0), statistic="each").at
         'p = 0.5, seed = 0'
-        >>> jaxtheory.verdict(values, jaxtheory.claims.at_least(0.5)).seeds_needed
+        >>> jaxtheory.verdict(values, at_least(0.5)).seeds_needed
         4
     """
     require_words(statistic, where)
-    return decide(values, statistic, where, _one_bound(bound, at_least, at_most, between))
+    return decide(values, statistic, where, require_bound(bound))
 
 
 def decide(
@@ -262,8 +260,9 @@ def _decided(
 
 
 def _outside(bound: Bound, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """How far numbers lie outside a bound, `low` below it and `high` above it; an end of the bound
-    that is infinite is never passed.
+    """How far numbers lie outside a bound: `low` below it, `high` above it.
+
+    An end of the bound that is infinite is never passed.
     """
     below = -np.inf if np.isinf(bound.low) else bound.low - low
     above = -np.inf if np.isinf(bound.high) else high - bound.high
@@ -296,29 +295,10 @@ def require_words(statistic: str, where: str) -> None:
             raise InputError(f"{name} = {word!r}; {suggest(str(word), words)}")
 
 
-def _one_bound(bound: Any, least: float | None, most: float | None, ends: tuple | None) -> Bound:
-    number = sum(limit is not None for limit in (bound, least, most, ends))
-    if number != 1:
-        raise InputError(
-            "a verdict needs one bound: at_least(x), at_most(x) or between(low, high) of "
-            "jaxtheory.claims, or at_least=x, at_most=x or between=(low, high); got "
-            f"{number or 'none'}"
-        )
-    if bound is not None:
-        return require_bound(bound)
-    if ends is not None:
-        if not isinstance(ends, tuple | list) or len(ends) != 2:
-            raise InputError(f"between = {ends!r}: must be two numbers (low, high)")
-        return between(*ends)
-    if least is not None:
-        return at_least(least)
-    assert most is not None
-    return at_most(most)
-
-
 def _seeds_behind(values: xr.DataArray) -> tuple[int, int, int]:
-    """The number of seeds with a finite value anywhere, the least number at a condition that has
-    one, and the number of seeds; zeros if `seed` was averaged away before.
+    """The number of seeds with a finite value, the least number at a condition, and of all seeds.
+
+    Conditions without any are left out; the numbers are zeros if `seed` was averaged away before.
     """
     if "seed" not in values.dims:
         return 0, 0, 0

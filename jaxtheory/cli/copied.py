@@ -47,7 +47,7 @@ def one_file(file: Path, old: str, new: str) -> str:
         InputError: A definition is missing.
     """
     figure = _read(file)
-    shared, imports, aliases = _collect(figure)
+    shared, imports, aliases = _definitions_beside(figure)
     defined = {name for part in figure.parts for name in part.defines}
     shared = [_without(part, defined & {n for s in shared for n in s.defines}) for part in shared]
     own = re.sub(rf"(\bname=)([\"']){old}\2", rf"\1\g<2>{new}\2", _join(figure.parts))
@@ -82,10 +82,10 @@ def _read(file: Path) -> _Source:
     return _Source(docstring, imports, siblings, parts)
 
 
-def _part(node: ast.stmt, lines: list[str], above: int) -> _Part:
-    """A statement; above: the number of lines up to the end of the one before it."""
+def _part(node: ast.stmt, lines: list[str], previous_end: int) -> _Part:
+    """A statement; previous_end: the number of lines up to the end of the one before it."""
     first = min(node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ())), node.lineno)
-    while first - 1 > above and lines[first - 2].startswith("#"):
+    while first - 1 > previous_end and lines[first - 2].startswith("#"):
         first -= 1
     block = isinstance(node, ast.FunctionDef | ast.ClassDef)
     reads = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
@@ -97,11 +97,12 @@ def _part(node: ast.stmt, lines: list[str], above: int) -> _Part:
     return _Part(text, block, frozenset(defines), frozenset(reads))
 
 
-def _collect(
+def _definitions_beside(
     figure: _Source,
 ) -> tuple[list[_Part], dict[str, tuple[str, str]], dict[str, str]]:
-    """The definitions that a figure takes from the files beside it, the imports that they need, and
-    other names under which they are used.
+    """The definitions that a figure takes from the files beside it.
+
+    With them the imports that they need, and other names under which they are used.
     """
     sources: dict[Path, _Source] = {}
     needed: dict[Path, set[int]] = {}

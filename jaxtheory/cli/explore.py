@@ -8,11 +8,12 @@ import webbrowser
 from pathlib import Path
 from typing import Annotated
 
-from tyro.conf import FlagCreatePairsOff, Positional, arg
+from tyro.conf import Positional, arg
 
 import jaxtheory
 from jaxtheory.cli.export import print_aside
 from jaxtheory.cli.terminal import put
+from jaxtheory.cli.words.arguments import Flag, takes
 from jaxtheory.system import disk
 
 
@@ -29,20 +30,20 @@ class Explore:
 
     store: Positional[Annotated[Path, arg(metavar="STORE|DIR")]]
     """Directory of the results of a sweep, or one with several of them, as `run` writes it."""
-    open: FlagCreatePairsOff[bool] = False
+    open: Flag = False
     """Open the page in the web browser."""
-    watch: FlagCreatePairsOff[bool] = False
+    watch: Flag = False
     """Write the page again as runs are finished, until the sweep is; of a DIR, until Ctrl-C."""
     every: Annotated[float, arg(metavar="SECONDS")] = 2.0
     """With --watch, the seconds between two looks at the store."""
-    to: Annotated[Path | None, arg(metavar="FILE.html")] = None
+    to: Annotated[Path | None, takes("FILE.html")] = None
     """File to write; by default explore.html in the store or the directory."""
 
     def __call__(self) -> int:
         _import_jax_for_the_cpu()
         from jaxtheory.reports.explorer.explore import html_file
-        from jaxtheory.reports.explorer.pages import Pages, watch
-        from jaxtheory.reports.page import REPORT, report
+        from jaxtheory.reports.explorer.live_pages import Pages, watch
+        from jaxtheory.reports.report_page import REPORT, report
 
         if not 0.1 <= self.every <= 3600:
             raise jaxtheory.InputError(f"--every {self.every:g}: must be in [0.1, 3600] seconds")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from tyro.conf import Positional, arg
 
 from jaxtheory.cli.terminal import put, say, table
+from jaxtheory.cli.words.arguments import takes
 from jaxtheory.system import disk
 from jaxtheory.texts.errors import InputError, tried
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from jaxtheory.core.theory import Theory
 
-Metrics = tuple[Annotated[str, arg(metavar="METRIC")], ...] | None
+Metrics = Annotated[tuple[str, ...] | None, takes("[METRIC ...]")]
 
 
 def check_metrics(theory: "Theory", metrics: Metrics) -> None:
@@ -116,7 +117,7 @@ class Export:
     """Directory of the results, which `sweep` prints as store."""
     format: Literal["csv", "netcdf", "parquet"]
     """Format of the file."""
-    to: Annotated[Path | None, arg(metavar="FILE")] = None
+    to: Annotated[Path | None, takes("FILE")] = None
     """File to write; by default STORE/data.csv, .nc or .parquet."""
 
     def __call__(self) -> int:

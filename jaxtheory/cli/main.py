@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from tyro.conf import FlagCreatePairsOff, Positional, arg, subcommand
+from tyro.conf import Positional, arg, subcommand
 
 import jaxtheory
 from jaxtheory.cli import export
@@ -43,7 +43,7 @@ from jaxtheory.cli.terminal import (
     sweep_progress,
     table,
 )
-from jaxtheory.cli.words.arguments import read_command
+from jaxtheory.cli.words.arguments import Flag, read_command, takes
 from jaxtheory.cli.words.executors import Machines
 from jaxtheory.cli.words.log import Logs, combine, loggers
 from jaxtheory.cli.words.parsing import SweepOptions, load_theory
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
 def _print_remark(theory: "Theory", config: "Config", arguments: dict[str, Any]) -> None:
     """Print why different sizes do not share programs although they could."""
-    from jaxtheory.engine.planning.layout import padding_note
+    from jaxtheory.engine.planning.buckets import padding_note
     from jaxtheory.engine.request.request import read
 
     if text := padding_note(read(theory, config, **arguments)):
@@ -77,15 +77,15 @@ class Sweep(Machines, SweepOptions):
     The same command resumes an interrupted sweep.
     """
 
-    store: Annotated[Path | None, arg(metavar="DIR")] = None
+    store: Annotated[Path | None, takes("DIR")] = None
     """Directory of the results; by default results/<theory>-<hash of the request>."""
     plot: export.Metrics = None
     """Draw these metrics into the store, or the first if none is named; write it after THEORY."""
     log: Logs = ()
-    """Log the means of the metrics at each record: as a table, for TensorBoard, or as you like."""
-    accept_versions: FlagCreatePairsOff[bool] = False
-    """Add to a store of other versions of JAX and others, or of another type of processor."""
-    no_wait: FlagCreatePairsOff[bool] = False
+    """Log the means of the metrics at each record to a table, to TensorBoard, or to a function."""
+    accept_versions: Flag = False
+    """Add to a store begun under other package versions or on another type of processor."""
+    no_wait: Flag = False
     """End with what is done when other processes compute the rest of the store."""
 
     def __call__(self) -> int:
@@ -122,8 +122,8 @@ class Plan(Machines, SweepOptions):
     The arguments are those of `sweep`.
     """
 
-    compile: FlagCreatePairsOff[bool] = False
-    """Compile and measure the time in place of estimating it."""
+    compile: Flag = False
+    """Measure the time, which compiles, instead of estimating it."""
 
     def __call__(self) -> int:
         arguments = self.arguments()
@@ -155,11 +155,11 @@ class Verify:
     Checks run on the examples of the theory. The exit code is 1 if a check fails.
     """
 
-    theory: Positional[Annotated[str | None, arg(metavar="THEORY")]] = None
+    theory: Positional[Annotated[str | None, takes("[THEORY]")]] = None
     """Theory or FILE.py; by default all theories."""
     seeds: int = 3
     """Number of random keys and field values per example."""
-    full: FlagCreatePairsOff[bool] = False
+    full: Flag = False
     """Print a row per example in place of the worst example of each check."""
 
     def __call__(self) -> int:
@@ -204,19 +204,19 @@ class Prune:
     """Folder of the pruned checkpoint, which must not exist or be empty."""
     text: Annotated[Path, arg(metavar="PATH")]
     """A UTF-8 file or a folder of them; 4/5 are for calibration, the last 1/5 for evaluation."""
-    ratio: float | None = None
+    ratio: Annotated[float | None, takes("FLOAT")] = None
     """Share of zeros in each pruned matrix, in [0, 1); by default 0.5, or that of --pattern."""
-    mlp_ratio: float | None = None
+    mlp_ratio: Annotated[float | None, takes("FLOAT")] = None
     """Share of zeros in the matrices of the MLP; by default that of --ratio."""
-    attention: str = "gradient"
+    attention: Annotated[str, takes("METHOD")] = "gradient"
     """Method for the query and key weights: gradient, wanda, sparsegpt, magnitude or dense."""
-    mlp: str = "dense"
+    mlp: Annotated[str, takes("METHOD")] = "dense"
     """Method for the MLP: dense, wanda, sparsegpt or magnitude."""
-    value_output: str = "dense"
+    value_output: Annotated[str, takes("METHOD")] = "dense"
     """Method for the value and output weights: dense, wanda, sparsegpt or magnitude."""
-    pattern: Annotated[str | None, arg(metavar="N:M")] = None
+    pattern: Annotated[str | None, takes("N:M")] = None
     """Keep N of every M consecutive inputs, in place of a share of zeros."""
-    temperature: FlagCreatePairsOff[bool] = False
+    temperature: Flag = False
     """Rescale the logits of each head after pruning."""
     samples: int = 8
     """Number of calibration windows."""
@@ -224,13 +224,13 @@ class Prune:
     """Number of tokens per window."""
     evaluate: int = 128
     """Largest number of evaluation windows, from the last fifth of the text."""
-    eval_text: Annotated[Path | None, arg(metavar="PATH")] = None
+    eval_text: Annotated[Path | None, takes("PATH")] = None
     """Another UTF-8 file or folder for perplexity and bits per byte, in windows side by side."""
-    stride: int | None = None
-    """Tokens between windows of --eval-text; only so many at the end of each are scored."""
-    eval_windows: int | None = None
+    stride: Annotated[int | None, takes("INT")] = None
+    """Tokens from a window of --eval-text to the next, and scored in each; by default --window."""
+    eval_windows: Annotated[int | None, takes("INT")] = None
     """Number of windows from the start of --eval-text; by default the whole text."""
-    sizes: FlagCreatePairsOff[bool] = False
+    sizes: Flag = False
     """Also print the bytes of the weights: in full, with a bit mask of the zeros, and by zlib."""
     key: int = 0
     """Seed of the random choice of calibration windows."""
@@ -288,7 +288,7 @@ class Doctor:
     The exit code is 2 if JAX cannot start.
     """
 
-    repair: FlagCreatePairsOff[bool] = False
+    repair: Flag = False
     """Remove programs from the compilation cache that a killed process or a full disk damaged."""
 
     def __call__(self) -> int:

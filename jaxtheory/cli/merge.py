@@ -4,10 +4,11 @@ import dataclasses
 from pathlib import Path
 from typing import Annotated
 
-from tyro.conf import FlagCreatePairsOff, Positional, arg
+from tyro.conf import Positional, arg
 
 import jaxtheory
 from jaxtheory.cli.export import print_dataset
+from jaxtheory.cli.words.arguments import Flag
 from jaxtheory.system import disk
 
 
@@ -20,12 +21,14 @@ class Merge:
     So must the numbers of runs that several stores have.
     """
 
-    stores: Positional[Annotated[tuple[Path, ...], arg(metavar="STORE STORE ...")]]
+    stores: Positional[
+        Annotated[tuple[Path, ...], arg(metavar="STORE STORE ...", help_behavior_hint="(required)")]
+    ]
     """Directories of the results, two or more."""
     to: Annotated[Path, arg(metavar="STORE")]
     """Directory of the merged results, which must not exist or be empty."""
-    accept_versions: FlagCreatePairsOff[bool] = False
-    """Merge sweeps of different versions of JAX and others; the dataset records them."""
+    accept_versions: Flag = False
+    """Merge sweeps of different package versions, which the dataset records."""
 
     def __call__(self) -> int:
         stores, to = [disk.located(store) for store in self.stores], disk.located(self.to)

@@ -11,6 +11,7 @@ from tyro.conf import Positional, arg
 import jaxtheory
 from jaxtheory.cli.copied import one_file
 from jaxtheory.cli.terminal import put
+from jaxtheory.cli.words.arguments import Flag, takes
 from jaxtheory.core import plugins
 from jaxtheory.texts.errors import suggest
 
@@ -49,11 +50,11 @@ class New:
 
     name: Positional[Annotated[str, arg(metavar="NAME")]]
     """A Python name. The file is written into the current directory and must not exist."""
-    flax: bool = False
+    flax: Flag = False
     """Write a Flax network that is trained on a task, as docs/networks.md explains."""
-    package: bool = False
+    package: Flag = False
     """Write a package with tests, as docs/contribute.md explains."""
-    from_: Annotated[str | None, arg(name="from", metavar="FIGURE")] = None
+    from_: Annotated[str | None, takes("FIGURE", name="from")] = None
     """Copy this figure, with what it takes from the files beside it."""
 
     def __call__(self) -> int:

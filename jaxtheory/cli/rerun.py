@@ -8,6 +8,7 @@ from tyro.conf import Positional, arg
 
 import jaxtheory
 from jaxtheory.cli.terminal import put, table
+from jaxtheory.cli.words.arguments import takes
 from jaxtheory.cli.words.parsing import load_theory
 from jaxtheory.system import disk
 
@@ -23,9 +24,9 @@ class Rerun:
 
     store: Positional[Annotated[Path, arg(metavar="STORE")]]
     """Directory of a finished sweep."""
-    where: Positional[Annotated[tuple[str, ...], arg(metavar="NAME=VALUE ...")]] = ()
+    where: Positional[Annotated[tuple[str, ...], takes("[NAME=VALUE ...]")]] = ()
     """Value of each axis, by field or symbol, and the seed, such as p=0.5 seed=3."""
-    theory: Annotated[str | None, arg(metavar="FILE.py")] = None
+    theory: Annotated[str | None, takes("FILE.py")] = None
     """File that defines THEORY; by default the one that the store names, if it is unchanged."""
 
     def __call__(self) -> int:

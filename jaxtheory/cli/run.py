@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import quote
 
-from tyro.conf import FlagCreatePairsOff, Positional, UseAppendAction, arg
+from tyro.conf import Positional, UseAppendAction, arg
 
 import jaxtheory
 from jaxtheory.cli.changed import Changes
@@ -22,6 +22,7 @@ from jaxtheory.cli.terminal import (
     table,
     table_of_lines,
 )
+from jaxtheory.cli.words.arguments import Flag, takes
 from jaxtheory.cli.words.parsing import figure_places, named_figures
 from jaxtheory.system import disk
 
@@ -45,32 +46,31 @@ class Run:
 
     name: Positional[Annotated[str, arg(metavar="NAME")]]
     """A figure, a theory, a FILE.py with FIGURES, headlines (one figure per theory) or all."""
-    quick: FlagCreatePairsOff[bool] = False
+    quick: Flag = False
     """Run with fewer seeds and points. Claims that need more are not tested."""
-    until_decided: FlagCreatePairsOff[bool] = False
+    until_decided: Flag = False
     """Double the seeds of figures with undecided claims, and compute the new ones only."""
     max_seeds: int = 256
     """With --until-decided, the number of seeds of a figure at most."""
-    vary: UseAppendAction[tuple[Annotated[str, arg(metavar="NAME=VALUES")], ...]] = ()
+    vary: UseAppendAction[Annotated[tuple[str, ...], arg(metavar="NAME=VALUES")]] = ()
     """Other values along an axis of the figure, or a further axis, as in `sweep`."""
-    zip: UseAppendAction[tuple[Annotated[str, arg(metavar="NAME=VALUES")], ...]] = ()
-    """Other values along axes that vary together, such as "K=4,6 N=97,97"."""
-    seeds: Annotated[str | None, arg(metavar="N|LIST")] = None
+    zip: UseAppendAction[Annotated[tuple[str, ...], arg(metavar="AXES")]] = ()
+    """Other values of axes that vary together, in quotes, such as "K=4,6 N=97,97"."""
+    seeds: Annotated[str | None, takes("N|LIST")] = None
     """Another number of seeds, or a list of them."""
-    steps: Annotated[str | None, arg(metavar="N")] = None
+    steps: Annotated[str | None, takes("N")] = None
     """Another number of training steps; records end there."""
     key: int = 0
     """Root of all random numbers."""
     store: Annotated[Path, arg(metavar="DIR")] = RESULTS
     """Directory of the datasets, the drawings and the report."""
-    paper: Annotated[Literal["column", "page"] | None, arg(metavar="column|page")] = None
-    """Also write each figure for a paper, 3.3 (column) or 6.8 inches (page) wide with letters of 8
-    points, as PDF, PNG and (with LaTeX) PGF, and its caption as a text."""
-    accept_versions: FlagCreatePairsOff[bool] = False
-    """Resume sweeps that began under other versions of JAX or its like; datasets record it."""
+    paper: Annotated[Literal["column", "page"] | None, takes("column|page")] = None
+    """Also write each figure 3.3 (column) or 6.8 inches (page) wide, as PDF, PNG and PGF."""
+    accept_versions: Flag = False
+    """Resume sweeps of other versions of JAX, NumPy, optax or Python; datasets record it."""
 
     def __call__(self) -> int:
-        from jaxtheory.reports.page import report
+        from jaxtheory.reports.report_page import report
 
         if self.until_decided and self.quick:
             raise jaxtheory.InputError("--until-decided and --quick exclude each other")
@@ -116,14 +116,14 @@ class Run:
             if estimates[0] and not self.quick and not self.changes.words:
                 time_text = duration(estimates[0])
                 put(f"{self.name}: takes about {time_text}, or less if it has run before")
-            yield run_one(self, *places[0], alone=True)
+            yield run_one(self, *places[0], show_bar=True)
             return
         from jaxtheory.engine.execution.processes import count_processes, in_processes
 
         if any(estimates) and not self.quick:
             put(f"{len(places)} figures: take at most about {duration(sum(estimates))}")
         if self.name.endswith(".py") or count_processes(len(places)) == 1:
-            yield from (run_one(self, *place, alone=True) for place in places)
+            yield from (run_one(self, *place, show_bar=True) for place in places)
             return
         longest = sorted(range(len(places)), key=lambda i: -estimates[i])
         begun, total = time.perf_counter(), sum(estimates)
@@ -215,14 +215,14 @@ def _theories(records: list[dict[str, Any]]) -> str:
 
 
 def run_one(
-    command: Run, name: str, index: int, alone: bool = False
+    command: Run, name: str, index: int, show_bar: bool = False
 ) -> tuple[dict[str, Any], Path]:
     """Run the index-th figure of a name, and return its record and the path of its drawing.
 
-    alone: show a progress bar. Errors in a FILE.py mention the file.
+    show_bar: show a progress bar. Errors in a FILE.py mention the file.
     """
     try:
-        return _run_one(command, named_figures(name)[index], name, alone)
+        return _run_one(command, named_figures(name)[index], name, show_bar)
     except jaxtheory.InputError as error:
         file = Path(name).name
         if not name.endswith(".py") or file in str(error):
@@ -230,17 +230,19 @@ def run_one(
         raise jaxtheory.InputError(f"{file}: {error}") from error
 
 
-def _run_one(options: Run, figure: "Figure", name: str, alone: bool) -> tuple[dict[str, Any], Path]:
-    from jaxtheory.reports import records
+def _run_one(
+    options: Run, figure: "Figure", name: str, show_bar: bool
+) -> tuple[dict[str, Any], Path]:
+    from jaxtheory.reports import run_files
 
     changes = options.changes.words
     if changes:
         figure = options.changes.apply(figure, options.quick)
-    image = records.stem(options.store, figure.name, options.key, options.quick, changes)
+    image = run_files.stem(options.store, figure.name, options.key, options.quick, changes)
     image = image.with_suffix(".png")
     bar = steps_progress if figure.experiment else sweep_progress
     begun = time.perf_counter()
-    with bar(figure.name, shown=alone) as progress:
+    with bar(figure.name, shown=show_bar) as progress:
         result = jaxtheory.claims.run_figure(
             figure,
             key=options.key,
@@ -251,15 +253,15 @@ def _run_one(options: Run, figure: "Figure", name: str, alone: bool) -> tuple[di
             accept_versions=options.accept_versions,
         )
     tell = lambda sentence: print_aside(f"{figure.name}: {sentence}")
-    drawing = records.keep_drawing(image, result, tell)
+    drawing = run_files.keep_drawing(image, result, tell)
     if options.paper:
-        files = records.keep_paper(image, result, options.paper, tell)
+        files = run_files.keep_paper(image, result, options.paper, tell)
         print_aside(f"{figure.name}: {', '.join(str(file) for file in files)}")
     shown_name = name if name.endswith(".py") else figure.name
     command = shlex.join(["jaxtheory", "run", shown_name, *["--quick"] * options.quick, *changes])
     if options.until_decided:
         command += f" --until-decided --max-seeds {options.max_seeds}"
-    record = records.keep_record(
+    record = run_files.keep_record(
         image.with_suffix(".json"),
         result,
         changes=shlex.join(changes),
@@ -280,8 +282,9 @@ def _most(options: Run, figure: "Figure") -> int | None:
 
 
 def _figure_store(folder: Path, figure: "Figure", quick: bool, key: int) -> Path:
-    """Return the store of a figure's sweep or search; an experiment chooses its own place in the
-    folder.
+    """Return the store of a figure's sweep or search.
+
+    An experiment chooses its own place in the folder.
     """
     from jaxtheory.engine.boundary import read_boundary
     from jaxtheory.engine.results.identity import fingerprint, store_of
@@ -303,11 +306,11 @@ class Report:
     The page shows the claims, the figures, the gradients and the versions, and needs no network.
     """
 
-    folder: Positional[Annotated[Path, arg(metavar="DIR")]] = RESULTS
+    folder: Positional[Annotated[Path, arg(metavar="[DIR]")]] = RESULTS
     """Directory that `run` wrote into."""
 
     def __call__(self) -> int:
-        from jaxtheory.reports.page import report
+        from jaxtheory.reports.report_page import report
 
         put(f"page {report(disk.located(self.folder), print_aside).absolute().as_uri()}")
         return 0

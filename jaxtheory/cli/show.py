@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from tyro.conf import FlagCreatePairsOff, Positional, arg
+from tyro.conf import Positional, arg
 
 import jaxtheory
 from jaxtheory.cli.terminal import duration, put, table
+from jaxtheory.cli.words.arguments import Flag
 from jaxtheory.cli.words.parsing import is_of_figures, load_theory, named_figures
 from jaxtheory.core import plugins
 from jaxtheory.texts.errors import tried
@@ -70,7 +71,7 @@ class Show:
 
     name: Positional[Annotated[str, arg(metavar="NAME")]]
     """Name of a theory or a figure, a FILE.py, or all."""
-    all: FlagCreatePairsOff[bool] = False
+    all: Flag = False
     """Show everything, with the ranges of the fields and the checks."""
 
     def __call__(self) -> int:
@@ -79,19 +80,19 @@ class Show:
             _show_theory(self.name, self.all)
         else:
             for figure in named_figures(self.name):
-                put("\n".join(_page(*_of_figure(figure, self.all), whole=self.all)) + "\n")
+                put("\n".join(_page(*_of_figure(figure, self.all), show_all=self.all)) + "\n")
         return 0
 
 
-def _show_theory(name: str, whole: bool) -> None:
-    """Print the description of a theory; whole: with the tables of fields and checks."""
+def _show_theory(name: str, show_all: bool) -> None:
+    """Print the description of a theory; show_all: with the tables of fields and checks."""
     theory = load_theory(name)
     entries = jaxtheory.figures.entries().values()
     figures = [jaxtheory.figures.get(f.name) for f in entries if f.theory == theory.name]
     if name.endswith(".py") and vars(jaxtheory.theories.load(name)).keys() & {"FIGURE", "FIGURES"}:
         figures += named_figures(name)
-    put("\n".join(_page(*_of_theory(theory, figures), whole=whole)))
-    if not whole:
+    put("\n".join(_page(*_of_theory(theory, figures), show_all=show_all)))
+    if not show_all:
         put(f"\nmore: jaxtheory show {name} --all")
         return
     columns = ("name", "symbol", "kind", "default", "range", "meaning")
@@ -103,15 +104,15 @@ def _show_theory(name: str, whole: bool) -> None:
 # ------------------------------------------------------------------------------------------- pages
 
 
-def _page(head: Sequence[str], sections: Mapping[str, _Rows], whole: bool) -> list[str]:
+def _page(head: Sequence[str], sections: Mapping[str, _Rows], show_all: bool) -> list[str]:
     """Return the lines of a page: paragraphs, then sections of names and meanings.
 
-    A page that is not whole is cut to a screen. Meanings are cut to a line each, and rows at the
+    Without show_all a page is cut to a screen. Meanings are cut to a line each, and rows at the
     end of a section to their names, first in the last section.
     """
     top = [line for text in head for line in _wrap(text)]
     full = [*top, *_body(sections, {})]
-    if whole or len(full) <= _SCREEN:
+    if show_all or len(full) <= _SCREEN:
         return full
     sizes = {title: len(rows) for title, rows in sections.items()}
     longest, last = max(sizes.values()), list(sizes)[-1]
@@ -203,8 +204,8 @@ def _about(theory: "Theory") -> str:
 
     module = theory.Config.__module__
     package = sys.modules.get(module.rpartition(".")[0])
-    home = package if getattr(package, "__file__", None) else sys.modules[module]
-    return question_of_file(Path(str(home.__file__)))
+    home = getattr(package, "__file__", None) or sys.modules[module].__file__
+    return question_of_file(Path(str(home)))
 
 
 def _field_rows(theory: "Theory") -> list[tuple]:
@@ -230,10 +231,10 @@ def _sentence(claim: "Claim") -> str:
     return f"{claim.statement} [{source}; {_EXPECTED[claim.expect]}]"
 
 
-def _of_figure(figure: "Figure", whole: bool) -> tuple[list[str], dict[str, _Rows]]:
+def _of_figure(figure: "Figure", show_all: bool) -> tuple[list[str], dict[str, _Rows]]:
     """Return the paragraphs and sections of the page of a figure.
 
-    whole: include the sweep of the quick form.
+    show_all: include the sweep of the quick form.
     """
     from jaxtheory.reports import wording
 
@@ -242,7 +243,7 @@ def _of_figure(figure: "Figure", whole: bool) -> tuple[list[str], dict[str, _Row
         f"source: {figure.source}",
         f"sweep: {wording.sweep_in_words(figure, False)}",
     ]
-    if whole:
+    if show_all:
         head.append(f"quick: {wording.sweep_in_words(figure, True)}")
     if time := _time_text(figure.name):
         head.append(f"time: {time}")

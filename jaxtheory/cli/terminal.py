@@ -46,16 +46,18 @@ def table_of_lines(title: str, columns: Sequence[str], rows: Iterable[Sequence[s
     _print(drawn, 100)
 
 
-def _console(columns: int) -> Any:
+def _console(fallback_columns: int) -> Any:
     """Return a console as wide as the terminal, or of so many columns if there is none."""
     from rich.console import Console
 
-    return Console(width=None if sys.stdout.isatty() else columns, markup=False, highlight=False)
+    return Console(
+        width=None if sys.stdout.isatty() else fallback_columns, markup=False, highlight=False
+    )
 
 
-def _print(drawn: Any, columns: int) -> None:
+def _print(drawn: Any, fallback_columns: int) -> None:
     """Print a table without spaces at the ends of its lines."""
-    console = _console(columns)
+    console = _console(fallback_columns)
     with console.capture() as printed:  # rich itself would exit on a closed pipe
         console.print(drawn)
     sys.stdout.writelines(f"{line.rstrip()}\n" for line in printed.get().splitlines())
@@ -147,7 +149,9 @@ def _bar(title: str, shown: bool) -> Iterator[Callable[[int, int, str], None] | 
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as drawn:
         task = drawn.add_task(_text(title), total=None, note="")
-        yield lambda done, of, note: drawn.update(task, completed=done, total=of, note=_text(note))
+        yield lambda done, total, note: drawn.update(
+            task, completed=done, total=total, note=_text(note)
+        )
 
 
 @contextlib.contextmanager

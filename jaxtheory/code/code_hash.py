@@ -57,7 +57,7 @@ DECIDING = (
     "jaxtheory.engine.request.fixed_problem",
     "jaxtheory.engine.request.observed",
     "jaxtheory.engine.compute.training",
-    "jaxtheory.engine.planning.layout",
+    "jaxtheory.engine.planning.buckets",
     "jaxtheory.engine.planning.padding",
     "jaxtheory.engine.records",
     "jaxtheory.engine.compute.part",

@@ -1,7 +1,7 @@
 """Reads of a theory's functions outside of their code: files, the environment and clocks.
 
 What is read when a function is traced stays in the program, and the hash of the code does not
-contain it. So a sweep would go on with it, and a store would serve it, after a file has changed. A
+contain it. So a sweep would still use it, and a store would return it, after a file has changed. A
 result that `functools.cache` keeps also outlives the values of globals that it was computed from.
 
 Code is inspected, not run. What a method of an object reads is not found.

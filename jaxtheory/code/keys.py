@@ -13,10 +13,10 @@ def is_key(x: Any) -> bool:
 
 
 def host(x: Any) -> Any:
-    """Return an array as one of NumPy; typed keys, which NumPy does not know, stay as they are."""
+    """Return an array as a NumPy array; typed keys, which NumPy lacks, are returned unchanged."""
     return x if is_key(x) else np.asarray(x)
 
 
 def raw(x: Any) -> np.ndarray:
-    """Return an array as one of NumPy, for typed keys that of their words."""
+    """Return an array as a NumPy array; for typed keys, that of their words."""
     return np.asarray(jax.random.key_data(x) if is_key(x) else x)

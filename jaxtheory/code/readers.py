@@ -1,4 +1,4 @@
-"""Contents of objects of some classes of libraries, of which the attributes do not tell them.
+"""Contents of objects of some library classes, which their attributes do not show.
 
 An attribute may be a cache, or differ between objects of the same contents; classes that are
 written in C may have none.

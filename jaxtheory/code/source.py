@@ -96,7 +96,7 @@ def _normal(node: ast.AST, free: tuple[str, ...] = ()) -> Text:
                 if name in _BODIES and isinstance(value, list):
                     value = [x for x in value if not _without_effect(x)]
                 elif kind is ast.JoinedStr:  # Python 3.12 leaves empty pieces
-                    value = [x for x in value if getattr(x, "value", x) != ""]
+                    value = [x for x in value or () if getattr(x, "value", x) != ""]
                 if name == "name" and isinstance(thing, Function) and thing is not node:
                     inner.append(getattr(thing, name))
                 if name != "name" or thing is not node:
@@ -150,7 +150,8 @@ def text_of(module: str) -> str:
 
     For a module without sources it is a representation of its bytecode.
     """
-    loader: Any = sys.modules[module].__spec__.loader
+    spec: Any = sys.modules[module].__spec__
+    loader = spec.loader
     text = loader.get_source(module)
     if text is not None:
         return str(text)

@@ -1,7 +1,7 @@
 """The code under which JAX keeps its traces.
 
 JAX keeps the trace of a function under the function object. If a global that the function reads is
-bound anew, or a function that it calls is defined anew, JAX goes on with the old trace; so it does
+rebound, or a function that it calls is redefined, JAX continues to use the old trace; so it does
 for the body of a scan and for a helper under `jit`, even within a new program. Here a hash of the
 code is part of what JAX keeps a trace under. It changes no program, and does not enter the key of
 the persistent compilation cache.
@@ -38,7 +38,7 @@ def under(code: str) -> AbstractContextManager[None]:
 def code_of(functions: Any) -> str:
     """Return a hash of functions, or a new text at each call where they have none.
 
-    So functions without a hash are traced anew at each call.
+    So functions without a hash are traced again at each call.
     """
     try:
         return code_hash(functions)

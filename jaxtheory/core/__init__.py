@@ -1,1 +1,1 @@
-"""What is a theory? Configs, theories, their contract, and the hash of their code."""
+"""What is a theory? Configs, theories, their contract, plugins, and algorithms from optax."""

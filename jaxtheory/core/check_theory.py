@@ -1,10 +1,10 @@
 """The record of a theory: types, names and arguments of its slots, before any of them is called."""
 
 import inspect
-from typing import Any
+from typing import Any, get_args
 
 from jaxtheory.core.config import Config, fields
-from jaxtheory.core.theory import Algorithm, Check, Theory
+from jaxtheory.core.theory import Algorithm, Check, Kind, Theory
 from jaxtheory.texts.errors import InputError, require_present
 from jaxtheory.texts.labels import label_fault, name_fault
 
@@ -28,7 +28,7 @@ _ALGORITHM_SLOTS = {
     "params": "state problem config",
     "sample": "key problem config",
 }
-_CHECK_KINDS = ("equal", "bound", "sample")
+_CHECK_KINDS = get_args(Kind)
 
 
 def signature_fault(where: str, function: Any, expected: str) -> str | None:

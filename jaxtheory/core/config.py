@@ -13,7 +13,7 @@ argument. It has four kinds of fields:
 import dataclasses
 import functools
 from collections.abc import Callable, Mapping
-from typing import Any, Self, TypeVar, dataclass_transform, no_type_check
+from typing import TYPE_CHECKING, Any, Never, Self, TypeVar, dataclass_transform, no_type_check
 
 import jax
 import jax.numpy as jnp
@@ -32,7 +32,9 @@ RecordType = TypeVar("RecordType", bound="Record")
 ConfigType = TypeVar("ConfigType", bound="Config")
 
 
-@dataclass_transform(frozen_default=True, field_specifiers=(dataclasses.field,))
+# Not `frozen_default`, with which mypy would read an inherited size field as `Size | int`. Not
+# `eq_default`, with which pyright would take a record that is not frozen for unhashable.
+@dataclass_transform(eq_default=False, field_specifiers=(dataclasses.field,))
 class Record:
     """Base of frozen dataclasses that are pytrees: all fields except static ones are leaves."""
 
@@ -73,7 +75,8 @@ def _mend_missing(record: type) -> None:
 class Size(Record):
     """A length: `cap` shapes the arrays, and `n` counts the valid leading entries.
 
-    A sweep that pads several lengths to one capacity sets `value`.
+    A sweep that pads several lengths to one capacity sets `value`. A size field of a config is
+    annotated as `Size`: the config takes an int or a Size for it, and its attribute is a Size.
 
     Args:
         cap: The capacity, a Python int.
@@ -89,6 +92,12 @@ class Size(Record):
 
     cap: int = dataclasses.field(metadata={"kind": "static"})
     value: Any = None
+
+    if TYPE_CHECKING:  # to type checkers, a field that is given as an int and read as a Size
+
+        def __get__(self, config: Any, kind: Any = None) -> "Size": ...
+
+        def __set__(self, config: Never, length: "Size | int") -> None: ...
 
     def __repr__(self) -> str:
         value = "" if self.value is None else f", {describe_value(self.value)}"
@@ -136,7 +145,7 @@ class Config(Record):
     Example:
         >>> import jaxtheory
         >>> class Config(jaxtheory.Config):
-        ...     width: jaxtheory.Size | int = jaxtheory.size(4, "d", "width")
+        ...     width: jaxtheory.Size = jaxtheory.size(4, "d", "width")
         ...     rate: float = jaxtheory.traced(0.1, "eta", "learning rate", "(0, inf)")
         >>> Config(eta=0.5).replace(d=8)
         Config(width=8, rate=0.5)

@@ -147,7 +147,7 @@ def same_structure(one: Any, other: Any) -> bool:
 
 
 def _require_like(what: str, function: Any, got: Any, name: str, want: Any) -> None:
-    """Raise InputError if a tree has not the structure, shapes and number types that it must have.
+    """Raise InputError unless a tree has the structure, shapes and number types that it must have.
 
     Integers are accepted for real numbers.
     """
@@ -266,13 +266,13 @@ def _refuse(theory: Theory, slot: str, why: str) -> NoReturn:
     raise InputError(f"{theory.name}.{slot}{why}{where}")
 
 
-def _require_known(theory: Theory, slot: str, name: str, known: Mapping[str, Any]) -> bool:
+def _require_known(theory: Theory, slot: str, name: str, names: Mapping[str, Any]) -> bool:
     """Raise InputError if a name is not that of a metric or an analysis.
 
     Return False instead if the name comes from a theory of this package whose metrics a user has
     replaced by fewer.
     """
-    if name in known:
+    if name in names:
         return True
     if (
         slot != "baselines"
@@ -280,14 +280,14 @@ def _require_known(theory: Theory, slot: str, name: str, known: Mapping[str, Any
         and (slot == "dims" or _is_ours(theory.predict))
     ):
         return False
-    hint = suggest(str(name), known) if known else "there are no metrics"
+    hint = suggest(str(name), names) if names else "there are no metrics"
     _refuse(theory, slot, f": no metric is called {name!r}; {hint}")
 
 
 def _check_predictions(theory: Theory, config: Config, problem: Any, metrics: _Shapes) -> None:
     """Raise InputError if predictions are not those of metrics, or not one for each step."""
     steps = np.arange(_RECORDS, dtype=np.int32)
-    at_steps = lambda *args: theory.predict(*args, steps)
+    at_steps = lambda problem, config: theory.predict(problem, config, steps)
     curves = _arrays_by_name(theory, "predict", at_steps, problem, config)
     titles = [f"predicted_{name.removesuffix(':').replace(':', '_', 1)}" for name in curves]
     for name, title in zip(curves, titles, strict=True):
@@ -329,7 +329,7 @@ def _check_assumptions(theory: Theory, config: Config, problem: Any) -> None:
             )
 
 
-def _check_labels(theory: Theory, config: Config, shapes: _Shapes, taken: set[str]) -> None:
+def _check_labels(theory: Theory, config: Config, shapes: _Shapes, axis_names: set[str]) -> None:
     """Raise InputError if `dims` or `coords` do not fit the axes of metrics and analyses."""
     lengths: dict[str, int] = {}
     for name, dims in theory.dims.items():
@@ -345,7 +345,7 @@ def _check_labels(theory: Theory, config: Config, shapes: _Shapes, taken: set[st
         for dim in dims:
             if dims.count(dim) > 1:
                 _refuse(theory, "dims", f"[{name!r}]: {dim!r} occurs twice; names must differ")
-            if dim in taken or dim in shapes:
+            if dim in axis_names or dim in shapes:
                 why = f"{dim!r} is the name of a field, an axis or an array; choose another"
                 _refuse(theory, "dims", f"[{name!r}]: {why}")
         for dim, length in zip(dims, shapes[name], strict=True):

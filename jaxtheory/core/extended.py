@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jaxtheory.core.shapes import annotations
 from jaxtheory.texts.errors import InputError
 
-WEIGHTS = "params_"  # what the names of weights in a dataset begin with
+WEIGHTS = "params_"  # prefix of the names of weights in a dataset
 
 
 @dataclasses.dataclass(frozen=True)

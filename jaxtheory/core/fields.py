@@ -7,7 +7,7 @@ Each field has a paper symbol, a meaning and a valid range, written as an interv
 import dataclasses
 import functools
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from jaxtheory.texts.errors import InputError, suggest
 
@@ -66,7 +66,7 @@ class Field(NamedTuple):
 
     name: str
     symbol: str
-    kind: str
+    kind: Literal["traced", "size", "static", "evaluation"]
     default: Any
     valid: Interval | tuple
     meaning: str
@@ -152,7 +152,7 @@ def size(default: int, symbol: str, meaning: str, valid: str = "[1, inf)", unit:
         unit: The unit, if there is one.
 
     Returns:
-        A dataclass field, to be annotated as `Size | int`; a config converts an int to a `Size`.
+        A dataclass field, to be annotated as `Size`; a config converts an int to a `Size`.
 
     Raises:
         InputError: `valid` is not an interval.
@@ -160,7 +160,7 @@ def size(default: int, symbol: str, meaning: str, valid: str = "[1, inf)", unit:
     Example:
         >>> import jaxtheory
         >>> class Config(jaxtheory.Config):
-        ...     width: jaxtheory.Size | int = jaxtheory.size(4, "d", "width", "[2, inf)")
+        ...     width: jaxtheory.Size = jaxtheory.size(4, "d", "width", "[2, inf)")
         >>> Config(d=6).width
         Size(6)
     """

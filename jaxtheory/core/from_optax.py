@@ -78,7 +78,7 @@ class OptimizerState(NamedTuple):
     memory: Any
 
 
-def _call(what: str, optimizer: Callable, function: Callable, *args: Any) -> Any:
+def _call_optax(what: str, optimizer: Callable, function: Callable, *args: Any) -> Any:
     """Call a function that calls optax.
 
     The InputError says what to write instead if optax tests a traced number, or expects pairs of
@@ -128,7 +128,7 @@ def require_optimizer(what: str, optimizer: Any) -> None:
 
 def _build_rule(optimizer: Callable, config: Any) -> Any:
     """Return optimizer(config), which has functions init and update."""
-    rule = _call("optimizer(config)", optimizer, optimizer, config)
+    rule = _call_optax("optimizer(config)", optimizer, optimizer, config)
     if not all(callable(getattr(rule, part, None)) for part in ("init", "update")):
         kind = "number" if isinstance(rule, jax.Array) else type(rule).__name__
         raise InputError(f"optimizer(config) is a {kind}, {_EXPECTED}{code_line(optimizer)}")
@@ -144,7 +144,7 @@ def first_memory(key: Any, optimizer: Callable, params: Any, config: Any) -> Any
     with jax.numpy_dtype_promotion("standard"):  # optax mixes counts with floats
         rule = _build_rule(optimizer, config)
         init = lambda p: jax.tree.map(jnp.asarray, rule.init(p))
-        memory = _call("the optimizer's init", optimizer, init, params)
+        memory = _call_optax("the optimizer's init", optimizer, init, params)
         if not str(getattr(optimizer, "__module__", "")).startswith("jaxtheory."):
             _require_keys_of_run(optimizer, rule, params, memory)
     leaves, tree = jax.tree.flatten(memory)
@@ -173,7 +173,7 @@ def _require_keys_of_run(optimizer: Callable, rule: Any, params: Any, memory: An
     )
     for part, *args in (("init", of_params), ("update", of_params, memory_origins, of_params)):
         what = f"the optimizer's {part}"
-        trace = _call(what, optimizer, constant_draws.follow, getattr(rule, part), *args)
+        trace = _call_optax(what, optimizer, constant_draws.follow, getattr(rule, part), *args)
         for at in sorted(trace.draws):
             raise InputError(f"{what} {_KEYS}{at or code_line(optimizer)}")
 
@@ -183,7 +183,7 @@ def updated(optimizer: Callable, slope: Any, state: OptimizerState, config: Any)
     with jax.numpy_dtype_promotion("standard"):
         arguments = slope, state.memory, state.params
         rule = _build_rule(optimizer, config)
-        new = _call("the optimizer's update", optimizer, rule.update, *arguments)
+        new = _call_optax("the optimizer's update", optimizer, rule.update, *arguments)
     if not isinstance(new, tuple) or len(new) != 2:
         raise InputError(f"the optimizer's update is a {type(new).__name__}, expected a pair")
     update, memory = new

@@ -47,9 +47,9 @@ _siblings: set[str] = set()  # modules in the folder of the file that was loaded
 
 
 def load_file(path: str | Path) -> ModuleType:
-    """Return the module of a file, executed anew.
+    """Execute a file and return its module.
 
-    It may import modules in its folder, which are read anew with each file. Raises InputError if
+    It may import modules in its folder, which are read again with each file. Raises InputError if
     the file is missing or cannot be executed.
     """
     file = Path(path)
@@ -110,8 +110,10 @@ def _text_of(file: Path) -> bytes:
 
 
 def loaded_file(path: str | Path) -> ModuleType:
-    """Return the module of a file: the one that is loaded if neither it nor its folder's modules
-    can have changed, so that its classes are the same; otherwise a new one.
+    """Return the module of a file.
+
+    It is the module that is loaded if neither it nor the modules of its folder can have changed,
+    so that its classes are the same; otherwise a new one.
     """
     file = Path(path)
     module = sys.modules.get(f"jaxtheory_user_{file.stem}")
@@ -204,8 +206,10 @@ def question_of_entry(entry: Any) -> str:
 
 
 def file_of_entry(entry: Any) -> Path | None:
-    """Return the file of an entry point's module, found without importing the packages around it;
-    None if it is not a Python file. Raises ModuleNotFoundError if the module is missing.
+    """Return the file of an entry point's module, or None if it is not a Python file.
+
+    It is found without importing the packages around it. Raises ModuleNotFoundError if the module
+    is missing.
     """
     module = entry.module
     top, *inner = module.split(".")

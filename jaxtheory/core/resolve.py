@@ -108,7 +108,7 @@ def file_of(theory: Theory) -> dict[str, str] | None:
 
 
 def _is_same(theory: Theory, other: Any) -> bool:
-    """True if a theory is another one, but for what a sweep adds to it."""
+    """True if a theory is another one, except for what a sweep adds to it."""
     return isinstance(other, Theory) and all(
         mine is its or (slot in ("algorithms", "dims") and mine == its)
         for slot, mine, its in zip(Theory._fields, without_additions(theory), other, strict=True)

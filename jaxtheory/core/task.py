@@ -1,4 +1,4 @@
-"""A task: a data law with its inputs, its loss and its optimum, apart from any model.
+"""A task: a data law with its inputs, its loss and its optimum, independent of any model.
 
 `jaxtheory.from_flax` makes a theory of a task and a network.
 """
@@ -28,7 +28,7 @@ def _no_vocabulary(_config: Any) -> None:
 
 
 def _no_metrics(_outputs: Any, _maps: Any, _problem: Any, _config: Any) -> dict:
-    """Slot `metrics` of a task that looks at nothing but its loss."""
+    """Slot `metrics` of a task that measures its loss only."""
     return {}
 
 

@@ -4,9 +4,9 @@
 """
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import jax
 import numpy as np
@@ -15,6 +15,33 @@ from jaxtheory.core.replaced import Origin, loss_of_gradient, replace
 from jaxtheory.texts.errors import checks_slots
 from jaxtheory.texts.faces import as_html, as_text
 
+if TYPE_CHECKING:
+    from typing import Generic
+
+    from typing_extensions import TypeVar
+
+    from jaxtheory.core.config import Config as _Config
+
+    C = TypeVar("C", bound=_Config, default=Any)  # configs
+    P = TypeVar("P", default=Any)  # problems
+    B = TypeVar("B", default=Any)  # batches
+    W = TypeVar("W", default=Any)  # parameters
+else:
+    from typing import TypeVar
+
+    C, P, B, W = TypeVar("C"), TypeVar("P"), TypeVar("B"), TypeVar("W")
+
+    class Generic:
+        """Base that vanishes: beartype refuses annotations by a NamedTuple with parameters."""
+
+        def __class_getitem__(cls, parameters: Any) -> "Generic":
+            return cls()
+
+        def __mro_entries__(self, bases: tuple) -> tuple:
+            return ()
+
+
+Kind = Literal["equal", "bound", "sample"]  # of a check
 # the result of a check: (got, want) or (got, want, standard error), or None if it does not apply
 Compared = tuple[Any, ...] | None
 
@@ -98,8 +125,8 @@ class Algorithm(_Parts):
         new.origin = self.origin
         if again is not None:
 
-            def changed(old: Origin, other: Origin) -> "Algorithm | None":
-                rebuilt = again(old, other)
+            def changed(old: Origin, target: Origin) -> "Algorithm | None":
+                rebuilt = again(old, target)
                 return None if rebuilt is None else rebuilt._replace(**parts)
 
             new.again = changed
@@ -133,13 +160,13 @@ class Check(NamedTuple):
 
     name: str
     source: str
-    kind: str
+    kind: Kind
     fn: Callable
     tolerance: float = 1e-11
 
 
 def check(
-    name: str, source: str, kind: str, tolerance: float = 1e-11
+    name: str, source: str, kind: Kind, tolerance: float = 1e-11
 ) -> Callable[[Callable], Check]:
     """Make a function the check of a statement, a decorator with the arguments of `Check`."""
     return lambda fn: Check(name, source, kind, fn, tolerance)
@@ -154,31 +181,31 @@ def checks_of(*modules: ModuleType) -> tuple[Check, ...]:
     return tuple(checks)
 
 
-class _Slots(NamedTuple):
+class _Slots(NamedTuple, Generic[C, P, B, W]):
     """Slots of a theory."""
 
     name: str
-    Config: type
-    problem: Callable
-    sample: Callable
-    init: Callable
-    loss: Callable
-    gradient: Callable
+    Config: type[C]
+    problem: Callable[[jax.Array, C], P]
+    sample: Callable[[jax.Array, P, C], B]
+    init: Callable[[jax.Array, P, C], W]
+    loss: Callable[[W, B, P, C], jax.Array]
+    gradient: Callable[[W, B, P, C], W]
     algorithms: dict[str, Algorithm]
-    metrics: Callable
-    baselines: Callable = lambda problem, config: {}
-    analyses: Callable = lambda params, problem, config: {}
+    metrics: Callable[[W, P, C], Mapping[str, Any]]
+    baselines: Callable[[P, C], Mapping[str, Any]] = lambda problem, config: {}
+    analyses: Callable[[W, P, C], Mapping[str, Any]] = lambda params, problem, config: {}
     dims: dict[str, tuple[str, ...]] = {}  # noqa: RUF012  (an immutable default of a NamedTuple)
-    coords: Callable = lambda config: {}
-    predict: Callable = lambda problem, config, steps: {}
-    assumptions: Callable = lambda problem, config: {}
+    coords: Callable[[C], Mapping[str, Any]] = lambda config: {}
+    predict: Callable[[P, C, Any], Mapping[str, Any]] = lambda problem, config, steps: {}
+    assumptions: Callable[[P, C], Mapping[str, Any]] = lambda problem, config: {}
     checks: tuple[Check, ...] = ()
     examples: tuple[Any, ...] = ()
     given: Callable | None = None
 
 
 @checks_slots
-class Theory(_Slots):
+class Theory(_Slots[C, P, B, W]):
     """A model with its data law, loss, closed-form gradient, algorithms, predictions and checks.
 
     docs/add-your-theory.md explains each slot. Each algorithm remembers the functions of the theory
@@ -296,6 +323,13 @@ class Theory(_Slots):
         return new
 
 
+class TheoryModule(Protocol[C, W]):
+    """A module that defines a theory, for type checkers."""
+
+    @property
+    def THEORY(self) -> Theory[C, Any, Any, W]: ...
+
+
 def _is_new(algorithm: Any) -> bool:
     """True for an algorithm that has not been put into a theory yet."""
     return isinstance(algorithm, Algorithm) and algorithm.origin is None
@@ -307,7 +341,7 @@ def outputs(theory: Theory) -> dict[str, list[str]]:
     They have their dimensions and are not computed.
     """
 
-    def evaluate(key: jax.Array) -> tuple[dict, dict, dict]:
+    def evaluate(key: jax.Array) -> tuple[Mapping, Mapping, Mapping]:
         problem = theory.problem(key, config)
         params = theory.init(key, problem, config)
         return (

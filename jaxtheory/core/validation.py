@@ -1,4 +1,4 @@
-"""Checking the values of a config at the border: each field, then the conditions between them."""
+"""Validation of the values of a config: each field, then the conditions between fields."""
 
 import math
 from typing import Any

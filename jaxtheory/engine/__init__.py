@@ -1,1 +1,1 @@
-"""How is a theory trained? `sweep`, `simulate` and `plan`, each by the folders beside them."""
+"""How is a theory trained? `sweep`, `simulate` and `plan`, whose work is in the folders here."""

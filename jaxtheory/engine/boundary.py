@@ -1,5 +1,6 @@
-"""Boundaries: the value of a field at which a property of trained runs changes, for every point and
-seed, by repeated subdivision in one compiled program.
+"""Boundaries: the value of a field at which a property of trained runs changes.
+
+It is found for every point and seed, by repeated subdivision in one compiled program.
 
 A first round trains every point and seed at `_CANDIDATES` values across the interval. Each further
 round trains them at as many values inside the bracket of that point and seed, which becomes
@@ -11,7 +12,7 @@ rounds, each of which fills the machine.
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Literal
 
 import jax
 import numpy as np
@@ -48,26 +49,25 @@ def boundary(
     along: str,
     between: tuple[float, float],
     when: Callable[[xr.Dataset], xr.DataArray],
-    over: Mapping[str, Sequence] | None = None,
+    over: Mapping[str, Any] | None = None,
     law: Callable[[Any, Any], Any] | Mapping[str, Callable[[Any, Any], Any]] | None = None,
     seeds: int | Sequence[int] = 8,
     steps: int,
     tolerance: float = 0.01,
-    scale: str = "log",
-    several: str = "none",
+    scale: Literal["log", "linear"] = "log",
+    several: Literal["none", "first"] = "none",
     algorithm: str | None = None,
     key: int | jax.Array = 0,
     record: Any = None,
     start: Any = None,
     problem: Any = None,
     dtype: Any = None,
-    buckets: str = "auto",
+    buckets: Literal["auto", "pad", "exact"] = "auto",
     store: str | Path | None = None,
     execute: Execute = run_locally,
     progress: Callable[[Progress], None] | None = None,
 ) -> xr.Dataset:
-    """Return the value of a field at which a property of trained runs changes, for each point and
-    seed.
+    """Return the value of a field at which a property of runs changes, for each point and seed.
 
     Args:
         theory: As in `sweep`.
@@ -96,7 +96,7 @@ def boundary(
         dtype: As in `sweep`.
         buckets: As in `sweep`.
         store: A directory that keeps the result, from which the same call returns it. An
-            interrupted search begins anew.
+        interrupted search starts from the beginning.
         execute: As in `sweep`, on this machine.
         progress: A function as in `sweep`, for each round, without metrics; None shows nothing.
 
@@ -182,7 +182,7 @@ def read_boundary(
     scale: Any = "log",
     several: Any = "none",
     record: Any = None,
-    **asked: Any,
+    **options: Any,
 ) -> Search:
     """Return the search that the arguments of `boundary` ask for, or raise InputError."""
     if over is not None and not isinstance(over, Mapping):
@@ -205,20 +205,20 @@ def read_boundary(
             "value; a boundary is searched along a traced or an evaluation field"
         )
     read_values(theory, "between", word, list(ends))
-    steps = asked["steps"]
+    steps = options["steps"]
     request = read(
         theory,
         config,
         vary={**(over or {}), along: candidates.tolist()},
         record=[steps] if record is None else record,
-        **asked,
+        **options,
     )
     if not callable(when):
         raise InputError(f"when = {when!r}: must be a function of a dataset, as jaxtheory.diverged")
     laws = _read_laws(law)
     rules = Rules(scale, several, float(tolerance))
     predicted = {
-        n: asked[n] for n in ("seeds", "algorithm", "key", "problem", "dtype") if n in asked
+        n: options[n] for n in ("seeds", "algorithm", "key", "problem", "dtype") if n in options
     }
     points = {n: v for n, v in (over or {}).items() if n not in ("steps", "algorithm")}
     return Search(request, word, when, rules, laws, {"vary": points or None} | predicted)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxtheory.code.plain import as_json
-from jaxtheory.engine.planning.lay_out import Plan, plan_request
+from jaxtheory.engine.planning.planner import Plan, plan_request
 from jaxtheory.engine.request.axes import Axis
 from jaxtheory.engine.request.request import Request
 from jaxtheory.engine.results.environment import present
@@ -183,7 +183,7 @@ class _New(NamedTuple):
 def _missing(
     present_ones: list[Rectangle], request: Request, identified: Mapping[str, Any], free: np.ndarray
 ) -> Iterator[_New]:
-    """The rectangles to compute: first those that go on from others, then the rest."""
+    """The rectangles to compute: first those that continue others, then the rest."""
     for rectangle in present_ones:
         content, at = rectangle.content, places(rectangle.content, identified)
         if at is None or not (
@@ -199,7 +199,7 @@ def _missing(
 
 
 def _planned(request: Request, at: list[np.ndarray], before: Rectangle | None) -> _New:
-    """A new rectangle, with the plan of the one that it goes on from where that fits."""
+    """A new rectangle, with the plan of the one that it continues, where that fits."""
     part = restrict(request, at)
     plan = plan_request(part)
     if before is not None:

@@ -28,9 +28,9 @@ from jaxtheory.engine.cover import (
     versions_of,
 )
 from jaxtheory.engine.execution.bar import Listener, listener
+from jaxtheory.engine.execution.chunk_task import ChunkTask
 from jaxtheory.engine.execution.local import Execute, run_chunks
 from jaxtheory.engine.execution.progress import Meter
-from jaxtheory.engine.execution.task import Task
 from jaxtheory.engine.records import Chunk, Part
 from jaxtheory.engine.request.axes import codes_of
 from jaxtheory.engine.request.request import Request
@@ -46,7 +46,7 @@ from jaxtheory.engine.store.view import parts_of, select_outputs
 from jaxtheory.texts.errors import InputError, notice
 
 _PAUSE = 0.2  # seconds between two looks at chunks that others compute
-_NOTICE = 2.0  # seconds of waiting for them after which the user is told
+_NOTICE = 2.0  # seconds of waiting for them before a notice
 _PATIENCE = (5.0, 60.0)  # least and usual seconds without a new part, after which they are computed
 _LONGEST = 3.0  # times as long as the longest chunk of this process
 
@@ -161,7 +161,7 @@ class _Worker:
     def __init__(self, store: Store, piece: Piece, way: Way):
         assert piece.request is not None and piece.plan is not None
         keep = keeps_states(piece.request, piece.plan.buckets)
-        self.task = Task(
+        self.task = ChunkTask(
             piece.request,
             store,
             piece.rectangle,

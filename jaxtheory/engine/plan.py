@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Literal
 
 import jax
 import numpy as np
@@ -13,9 +13,9 @@ from jaxtheory.code import traces
 from jaxtheory.core.config import Config
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.compute.training import train_chunk
-from jaxtheory.engine.planning.lay_out import Plan, plan_request, priced
-from jaxtheory.engine.planning.layout import lanes
+from jaxtheory.engine.planning.buckets import lanes
 from jaxtheory.engine.planning.memory import refuse_results, resident
+from jaxtheory.engine.planning.planner import Plan, plan_request, priced
 from jaxtheory.engine.records import Bucket, Chunk
 from jaxtheory.engine.request.request import Request, read, read_schedule
 from jaxtheory.engine.request.settings import numerics
@@ -31,8 +31,8 @@ def plan(
     theory: Theory | ModuleType | str | Path,
     config: Config,
     *,
-    vary: Mapping[str, Sequence] | None = None,
-    zip: Mapping[str, Sequence] | Sequence[Mapping[str, Sequence]] | None = None,
+    vary: Mapping[str, Any] | None = None,
+    zip: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
     seeds: int | Sequence[int] = 1,
     steps: int,
     algorithm: str | None = None,
@@ -42,7 +42,7 @@ def plan(
     stop: Callable[[dict], bool] | None = None,
     problem: Any = None,
     dtype: Any = None,
-    buckets: str = "auto",
+    buckets: Literal["auto", "pad", "exact"] = "auto",
     save_params: bool | int | Sequence[int] = False,
     observe: Mapping[str, Callable] | None = None,
     dims: Mapping[str, Sequence[str]] | None = None,

@@ -1,4 +1,4 @@
-"""Properties of runs at whose change a boundary lies."""
+"""Yes-or-no properties of a run; a boundary is where one changes."""
 
 import dataclasses
 from collections.abc import Callable
@@ -34,11 +34,11 @@ class Ends:
     """A metric or an analysis below, or above, a limit at the end."""
 
     name: str
-    below: bool
+    is_below: bool
     limit: float
 
     def __call__(self, data: xr.Dataset) -> xr.DataArray:
-        call = f"{'below' if self.below else 'above'}({self.name!r})"
+        call = f"{'below' if self.is_below else 'above'}({self.name!r})"
         if self.name not in data:
             hint = suggest(self.name, map(str, data.data_vars))
             raise InputError(f"{call}: no metric has this name; {hint}")
@@ -56,15 +56,15 @@ class Ends:
                 f"{call}: it is NaN in {lost} of {end.size} runs that did not diverge, so that "
                 "they are on neither side; choose another metric or interval"
             )
-        truth: xr.DataArray = end < self.limit if self.below else end > self.limit
+        truth: xr.DataArray = end < self.limit if self.is_below else end > self.limit
         return truth
 
     def __str__(self) -> str:
-        return f"{self.name} {'<' if self.below else '>'} {self.limit:g}"
+        return f"{self.name} {'<' if self.is_below else '>'} {self.limit:g}"
 
 
 def below(name: str, limit: float) -> Callable[[xr.Dataset], xr.DataArray]:
-    """Return the property "this metric ends below the limit"; a run that diverged has it not.
+    """Return the property "this metric ends below the limit"; False for diverged runs.
 
     Args:
         name: A metric, taken at the last recorded step, or an analysis.
@@ -89,7 +89,7 @@ def below(name: str, limit: float) -> Callable[[xr.Dataset], xr.DataArray]:
 
 
 def above(name: str, limit: float) -> Callable[[xr.Dataset], xr.DataArray]:
-    """Return the property "this metric ends above the limit"; a run that diverged has it not.
+    """Return the property "this metric ends above the limit"; False for diverged runs.
 
     Args:
         name: A metric, taken at the last recorded step, or an analysis.

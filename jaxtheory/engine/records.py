@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxtheory.core.config import Config, describe_changes, fields
+from jaxtheory.core.theory import C, Generic, W
 from jaxtheory.texts.faces import as_html, as_text, describe_arrays
 
 NEVER = -1  # diverged_at of a run that stayed finite
@@ -52,17 +53,17 @@ class Members(NamedTuple):
 class Bucket(NamedTuple):
     """Points that are trained by one compiled program.
 
-    shared, own, values: names of the config fields of problems, of runs and of values. steps:
-    number of steps of each run. seeds: number of seeds. Its layout determines seconds, memory
-    (bytes), problem (bytes of one problem), and row_of: for each problem the index of its first row
-    of one seed, and the total.
+    shared, run_fields, values: names of the config fields of problems, of runs and of values.
+    steps: number of steps of each run. seeds: number of seeds. Its layout determines seconds,
+    memory (bytes), problem (bytes of one problem), and row_of: for each problem the index of its
+    first row of one seed, and the total.
     """
 
     number: int
     algorithm: str
     template: Config
     shared: tuple[str, ...]
-    own: tuple[str, ...]
+    run_fields: tuple[str, ...]
     values: tuple[str, ...]
     members: Members
     steps: np.ndarray
@@ -135,9 +136,9 @@ class Lanes(NamedTuple):
     """The inputs of a chunk, as NumPy arrays with the leading axes [slot, row], [run] and [value].
 
     used: number of slots in use. seed: seed of each row. place: index of each row's seed in
-    `request.seeds`. shared, own, values: config fields of rows [slot, row], of runs [slot, row,
-    run], and evaluation fields [slot, row, run, value]. limit: number of steps of each run, 0 for
-    lanes that only fill the arrays. problem: index of each row's problem among the distinct
+    `request.seeds`. shared, run_fields, values: config fields of rows [slot, row], of runs [slot,
+    row, run], and evaluation fields [slot, row, run, value]. limit: number of steps of each run, 0
+    for lanes that only fill the arrays. problem: index of each row's problem among the distinct
     problems of the chunk, whose seeds and fields are `distinct`. out: a mapping from lanes to
     results, as (slot, row, run, value) indices, point indices and seed indices.
     """
@@ -146,7 +147,7 @@ class Lanes(NamedTuple):
     seed: np.ndarray
     place: np.ndarray
     shared: dict[str, np.ndarray]
-    own: dict[str, np.ndarray]
+    run_fields: dict[str, np.ndarray]
     values: dict[str, np.ndarray]
     limit: np.ndarray
     problem: np.ndarray
@@ -163,7 +164,7 @@ class Lanes(NamedTuple):
         return np.array_equal(rows, np.minimum(np.arange(rows.size), count - 1))
 
 
-class Run(NamedTuple):
+class Run(NamedTuple, Generic[W, C]):
     """One trained run, as returned by `simulate`. All arrays are NumPy arrays.
 
     Args:
@@ -189,11 +190,11 @@ class Run(NamedTuple):
         ([0, 2, 4], (3,), None)
     """
 
-    config: Config
+    config: C
     steps: np.ndarray
     metrics: dict[str, np.ndarray]
     analyses: dict[str, np.ndarray]
-    params: Any
+    params: W
     state: Any
     problem: Any
     diverged_at: int | None

@@ -13,8 +13,8 @@ from jaxtheory.core.config import Size, fields
 from jaxtheory.core.resolve import python_of
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.execution.local import run_chunk
-from jaxtheory.engine.planning.lay_out import plan_request
-from jaxtheory.engine.planning.layout import lanes
+from jaxtheory.engine.planning.buckets import lanes
+from jaxtheory.engine.planning.planner import plan_request
 from jaxtheory.engine.records import Chunk, Part
 from jaxtheory.engine.request.request import Request, Schedule, read
 from jaxtheory.engine.request.settings import numerics

@@ -43,7 +43,7 @@ def going_on(request: Request, run: Run, free: bool) -> Request:
 
 
 def resumed_lane(request: Request, run: Run, problem: Any) -> Resumed:
-    """Return the state of a run as that of a chunk with one lane.
+    """Wrap the state of a run as that of a chunk with one run.
 
     Raises InputError if the problem [slot, row] drawn from the key is not the run's.
     """

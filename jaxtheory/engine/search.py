@@ -1,5 +1,7 @@
-"""The search for boundaries in rounds: each trains all points and seeds at values inside their
-brackets, which shrink to the first two values between which the property changes.
+"""The search for boundaries in rounds.
+
+Each round trains all points and seeds at values inside their brackets, which shrink to the first
+two values between which the property changes.
 """
 
 from collections.abc import Callable
@@ -15,10 +17,10 @@ from jaxtheory.code.plain import as_json
 from jaxtheory.core.config import fields
 from jaxtheory.engine.compute.part import pick
 from jaxtheory.engine.compute.training import train_chunk
-from jaxtheory.engine.execution.local import Execute, Tell, run_chunks, run_locally, silent
+from jaxtheory.engine.execution.local import Execute, Report, run_chunks, run_locally, silent
 from jaxtheory.engine.execution.progress import Meter, Progress
-from jaxtheory.engine.planning.lay_out import plan_request
-from jaxtheory.engine.planning.layout import lanes
+from jaxtheory.engine.planning.buckets import lanes
+from jaxtheory.engine.planning.planner import plan_request
 from jaxtheory.engine.properties import Ends
 from jaxtheory.engine.records import Chunk, Lanes, Part
 from jaxtheory.engine.request.request import Request
@@ -165,18 +167,19 @@ class Search(NamedTuple):
     def round(
         self, values: np.ndarray, execute: Execute, progress: Callable[[Progress], None] | None
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """Train all runs with these values [point..., seed, candidate]; return the property, and
-        the coordinates of the axes before the last.
+        """Train all runs with these values [point..., seed, candidate].
+
+        Returns the property, and the coordinates of the axes before the last.
         """
         request, axis = self.request, self.request.axes[-1]
         todo = plan_request(request)
         if any(self.word in bucket.shared for bucket in todo.buckets):  # another for each candidate
-            todo = plan_request(request, apart=True)
+            todo = plan_request(request, problem_per_run=True)
         if fields(type(request.config))[self.word].kind == "evaluation":  # no longer the same
             todo = todo._replace(chunks=tuple(map(_each_its_own_values, todo.chunks)))
         meter = Meter(progress, request.points.total, todo.chunks, todo.chunks)
 
-        def run(chunk: Chunk, tell: Tell = silent) -> Part:
+        def run(chunk: Chunk, tell: Report = silent) -> Part:
             with numerics(request.dtype, request.partitionable):
                 inputs = self.placed(lanes(request, chunk), values)
                 report = lambda step, values: tell(chunk, step, None)
@@ -221,7 +224,7 @@ class Search(NamedTuple):
         point, candidate = np.divmod(points, values.shape[-1])
         flat = values.reshape(-1, *values.shape[-2:])[point, places, candidate]
         replaced: dict[str, Any] = {}
-        for name, depth in (("shared", 2), ("own", 3), ("values", 4)):
+        for name, depth in (("shared", 2), ("run_fields", 3), ("values", 4)):
             group = getattr(inputs, name)
             if self.word in group:
                 array = np.array(group[self.word])
@@ -257,8 +260,9 @@ def _changes(truth: np.ndarray) -> np.ndarray:
 
 
 def _bracket(values: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The values before and after the first change along the last axis; the first two values where
-    there is none.
+    """The values before and after the first change along the last axis.
+
+    The first two values where there is none.
     """
     change = np.argmax(truth[..., 1:] != truth[..., :-1], axis=-1)[..., None]
     low, high = (np.take_along_axis(values, change + k, -1)[..., 0] for k in (0, 1))

@@ -11,10 +11,10 @@ import jax.numpy as jnp
 
 from jaxtheory.code import traces
 from jaxtheory.code.keys import host
-from jaxtheory.core.config import Config, canonical
-from jaxtheory.core.theory import Theory
+from jaxtheory.core.config import canonical
+from jaxtheory.core.theory import C, Theory, TheoryModule, W
 from jaxtheory.engine.compute.training import draw_problem, train_chunk
-from jaxtheory.engine.planning.layout import group, lanes
+from jaxtheory.engine.planning.buckets import group, lanes
 from jaxtheory.engine.records import NEVER, Chunk, Run
 from jaxtheory.engine.request.request import read
 from jaxtheory.engine.request.settings import numerics
@@ -32,8 +32,8 @@ _REDRAWN = (
 
 @computes
 def simulate(
-    theory: Theory | ModuleType | str | Path,
-    config: Config,
+    theory: Theory[C, Any, Any, W] | TheoryModule[C, W] | ModuleType | str | Path,
+    config: C,
     key: jax.Array,
     steps: int,
     *,
@@ -44,13 +44,13 @@ def simulate(
     problem: Any = None,
     dtype: Any = None,
     resume: Run | None = None,
-) -> Run:
+) -> Run[W, C]:
     """Train one run with one algorithm of a theory.
 
-    `resume` goes on with a run: time, keys and batches continue, and the result equals the longer
+    `resume` continues a run: time, keys and batches continue, and the result equals the longer
     run that was never interrupted, bit for bit. `start` is where the parameters begin, not a
     continuation: the problem is drawn from `key`, time restarts at 0 (schedules and stages begin
-    again), and the same key draws the same batches again. Pass the run's own `problem` to go on
+    again), and the same key draws the same batches again. Pass the run's own `problem` to continue
     with its data under another key.
 
     Args:
@@ -71,9 +71,9 @@ def simulate(
         problem: Fixed data, as returned by `theory.given(...)`, or the problem of another run.
         dtype: "float32" or "float64"; None: JAX's setting.
         resume: A Run of the same theory, config, key, algorithm and dtype with fewer steps, which
-            goes on until `steps`. Its records are kept; the steps of `record` up to its end must be
-            among them. With record=None, records at its own steps are followed by those of a run of
-            `steps` steps.
+            continues until `steps`. Its records are kept; the steps of `record` up to its end must
+            be among them. With record=None, records at its own steps are followed by those of a run
+            of `steps` steps.
 
     Returns:
         A Run: config, recorded steps, metrics, analyses, parameters, state, problem, and the steps
@@ -96,7 +96,7 @@ def simulate(
     if start is not None and not isinstance(start, Run):
         start = tried("start", jax.tree.map, lambda x: host(x)[None], start)
     if resume is not None and start is not None:
-        raise InputError("resume and start: pass one of the two; a resumed run goes on where it is")
+        raise InputError("resume and start: pass one of the two; a resumed run has its own state")
     if resume is not None and not isinstance(resume, Run):
         raise InputError(
             f"resume is a {type(resume).__name__}, expected a Run of jaxtheory.simulate"
@@ -126,13 +126,10 @@ def simulate(
         def first(tree: Any, depth: int) -> Any:
             return jax.tree.map(lambda x: host(x)[(0,) * depth], tree)
 
-        state, run_problem, config = (
-            first(out.state, 3),
-            first(out.problem, 2),
-            canonical(request.config, float_dtype),
-        )
+        state, run_problem = first(out.state, 3), first(out.problem, 2)
+        used: Any = canonical(request.config, float_dtype)
         params = request.theory.algorithms[request.algorithm].params(
-            *jax.tree.map(jnp.asarray, (state, run_problem)), config
+            *jax.tree.map(jnp.asarray, (state, run_problem)), used
         )
     if isinstance(start, Run) and not equal_trees(start.problem, run_problem):
         warnings.warn(_REDRAWN, stacklevel=2)
@@ -141,7 +138,7 @@ def simulate(
     if resume is not None:
         metrics = prepend_records(metrics, request, resume)
     return Run(
-        config,
+        used,
         request.schedule.records,
         metrics,
         first(out.analyses, 4),

@@ -15,9 +15,9 @@ from jaxtheory.code.code_hash import code_hash
 from jaxtheory.core.config import Config, canonical, fields
 from jaxtheory.core.extended import named_weights
 from jaxtheory.core.resolve import recorded_theory, theory_of
-from jaxtheory.core.theory import Theory
+from jaxtheory.core.theory import P, Theory, TheoryModule, W
 from jaxtheory.engine.compute.training import draw_problem
-from jaxtheory.engine.planning.layout import group, lanes
+from jaxtheory.engine.planning.buckets import group, lanes
 from jaxtheory.engine.records import Chunk
 from jaxtheory.engine.request.observed import parameter_shapes
 from jaxtheory.engine.request.request import read
@@ -28,7 +28,7 @@ from jaxtheory.engine.results.dataset import untupled
 from jaxtheory.system.backend import computes
 from jaxtheory.texts.errors import InputError, suggest
 
-_TheoryLike = Theory | ModuleType | str | Path
+_TheoryLike = Theory | TheoryModule | ModuleType | str | Path
 
 
 class StoredRun(NamedTuple):
@@ -124,9 +124,13 @@ def _equals(values: np.ndarray, value: Any) -> np.ndarray:
 
 
 @computes
-def params(
-    data: xr.Dataset, theory: _TheoryLike | None = None, *, step: int | None = None, **where: Any
-) -> Any:
+def load_params(
+    data: xr.Dataset,
+    theory: Theory[Any, Any, Any, W] | TheoryModule[Any, W] | ModuleType | str | Path | None = None,
+    *,
+    step: int | None = None,
+    **where: Any,
+) -> W:
     """Return the parameters of one run of a sweep that kept its weights.
 
     Args:
@@ -151,7 +155,7 @@ def params(
         >>> data = jaxtheory.sweep(
         ...     random_walk, config, vary={"p": [0.5, 0.7]}, seeds=2, steps=5, save_params=True
         ... )
-        >>> jaxtheory.params(data, p=0.7, seed=1).u.shape
+        >>> jaxtheory.load_params(data, p=0.7, seed=1).u.shape
         (6,)
     """
     run = select(data, theory, where)
@@ -205,7 +209,11 @@ def _why_missing(data: xr.Dataset, run: StoredRun, step: int | None) -> str:
 
 
 @computes
-def problem(data: xr.Dataset, theory: _TheoryLike | None = None, **where: Any) -> Any:
+def load_problem(
+    data: xr.Dataset,
+    theory: Theory[Any, P, Any, Any] | ModuleType | str | Path | None = None,
+    **where: Any,
+) -> P:
     """Return the problem of one run of a sweep, drawn again from the key of the run.
 
     Args:
@@ -227,7 +235,7 @@ def problem(data: xr.Dataset, theory: _TheoryLike | None = None, **where: Any) -
         >>> import jaxtheory
         >>> from jaxtheory.theories import low_rank
         >>> data = jaxtheory.sweep(low_rank, low_rank.Config(), seeds=2, steps=5)
-        >>> type(jaxtheory.problem(data, seed=1)).__name__
+        >>> type(jaxtheory.load_problem(data, seed=1)).__name__
         'Problem'
     """
     run = select(data, theory, where)

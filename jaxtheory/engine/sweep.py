@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Literal
 
 import jax
 import xarray as xr
@@ -13,11 +13,11 @@ from jaxtheory.code.plain import as_json
 from jaxtheory.core.config import Config
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.execution.bar import Listener, listener
+from jaxtheory.engine.execution.chunk_task import ChunkTask
 from jaxtheory.engine.execution.local import Execute, require_executor, run_chunks, run_locally
 from jaxtheory.engine.execution.progress import Meter
-from jaxtheory.engine.execution.task import Task
 from jaxtheory.engine.fill import Way, fill
-from jaxtheory.engine.planning.lay_out import plan_request
+from jaxtheory.engine.planning.planner import plan_request
 from jaxtheory.engine.records import Part
 from jaxtheory.engine.request.request import Request, read
 from jaxtheory.engine.request.settings import flag
@@ -34,8 +34,8 @@ def sweep(
     theory: Theory | ModuleType | str | Path,
     config: Config,
     *,
-    vary: Mapping[str, Sequence] | None = None,
-    zip: Mapping[str, Sequence] | Sequence[Mapping[str, Sequence]] | None = None,
+    vary: Mapping[str, Any] | None = None,
+    zip: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
     seeds: int | Sequence[int] = 1,
     steps: int,
     algorithm: str | None = None,
@@ -45,7 +45,7 @@ def sweep(
     stop: Callable[[dict], bool] | None = None,
     problem: Any = None,
     dtype: Any = None,
-    buckets: str = "auto",
+    buckets: Literal["auto", "pad", "exact"] = "auto",
     save_params: bool | int | Sequence[int] = False,
     observe: Mapping[str, Callable] | None = None,
     dims: Mapping[str, Sequence[str]] | None = None,
@@ -89,16 +89,16 @@ def sweep(
             one program per size; "auto" chooses by the estimated time.
         save_params: True to keep the weights of every run at its last step, or the steps at which
             they are kept: an interval n or a list. The array NAME of the theory's `Params` becomes
-            the variable params_NAME, with the axes of its annotation; `jaxtheory.params` makes
-            `Params` of them again.
+            the variable params_NAME, with the axes of its annotation; `jaxtheory.load_params`
+            makes `Params` of them again.
         observe: Observables by name: functions of (params, problem, config) that return an array.
             They are recorded as metrics; `record={name: steps}` gives one steps of its own.
         dims: The names of the dimensions of observables, such as {"attention": ("query", "key")}.
         store: A directory that keeps what is finished. A call takes from it the runs that are
             there and computes the others: values, seeds and steps may grow in any directions at
-            once, runs go on from their last step, and a part of what is stored is returned without
-            computing. Observables at steps whose weights were kept are evaluated on these. Several
-            processes with the same store share the work.
+            once, runs continue from their last step, and a part of what is stored is returned
+            without computing. Observables at steps whose weights were kept are evaluated on these.
+            Several processes with the same store share the work.
         execute: The executor that computes chunks of runs: this machine, or for instance
             `jaxtheory.cluster.on(client)`.
         progress: A function that is called with a `Progress` as runs advance: the finished share,
@@ -172,7 +172,7 @@ def _in_memory(
     todo = plan_request(request)
     show = listener(progress, request.theory.name)
     meter = Meter(show, request.points.total, todo.chunks, todo.chunks)
-    task = Task(request, finite=flag("jax_debug_nans"))
+    task = ChunkTask(request, finite=flag("jax_debug_nans"))
 
     def parts() -> Iterator[Part]:
         for chunk, part in run_chunks(execute, task, todo.chunks, meter.report):

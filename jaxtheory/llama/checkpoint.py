@@ -12,6 +12,7 @@ import shutil
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Literal
 
 import jax
 import jax.numpy as jnp
@@ -38,7 +39,10 @@ _BELONGS = re.compile(
 _TEMPLATES = "additional_chat_templates"  # a folder of .jinja files
 
 
-def load(folder: str | Path, dtype: str | None = None) -> tuple[Weights, Config]:
+def load(
+    folder: str | Path,
+    dtype: Literal["float32", "bfloat16", "float16", "float64"] | None = None,
+) -> tuple[Weights, Config]:
     """Load the weights and the config of a checkpoint, with the same logits as in transformers.
 
     config.json and model.safetensors are read, or the files that model.safetensors.index.json

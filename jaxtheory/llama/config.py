@@ -3,7 +3,7 @@
 import dataclasses
 import json
 import reprlib
-from typing import Any
+from typing import Any, Literal
 
 from jaxtheory.llama import files, rope, windows
 from jaxtheory.llama.rope import Rope
@@ -132,7 +132,7 @@ class Config:
     rms_norm_eps: float = 1e-5
     rope: Rope = Rope()  # noqa: RUF009  (immutable)
     tie_word_embeddings: bool = False
-    model_type: str = "llama"
+    model_type: Literal["llama", "mistral", "qwen2", "qwen3"] = "llama"
     sliding_window: int | None = None
     layer_types: tuple[str, ...] = ()
     source: str = "{}"

@@ -7,7 +7,7 @@ on the inputs that they have in the unpruned layer.
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -58,7 +58,7 @@ class Gradient(NamedTuple):
 
     regularizations: tuple[float, ...] = (1.2e-3, 2.4e-3, 4.8e-3, 9.6e-3)
     selection: float = 0.0
-    ranking: str = "mask"
+    ranking: Literal["mask", "magnitude_mask"] = "mask"
     update: bool = False
     fit: Fit = Fit()
 
@@ -146,7 +146,7 @@ def _linear_map(
     return weights
 
 
-def _attention_error(
+def _relative_attention_error(
     layer: Layer, target: Float[Array, "S G r T T"], x: Float[Array, "S T d"], config: Config
 ) -> Float[Array, ""]:
     """Return ||f - f*||_F / ||f*||_F over heads and sequences; target: f*, x: after RMSNorm."""
@@ -182,7 +182,7 @@ def _by_gradient(
             at_stops
         )
         errors = jax.lax.map(
-            lambda W: _attention_error(
+            lambda W: _relative_attention_error(
                 replace(layer, query=W.query, key=W.key), target[selection], x[selection], config
             ),
             pruned,
@@ -270,7 +270,7 @@ def attention_error(
     """Return the relative error of the attention of a pruned layer on the stream before it."""
     dense, pruned = model.wide(dense), model.wide(pruned)
     x = model.rms_norm(stream, dense.input_norm, config)
-    return _attention_error(pruned, model.attention(dense, x, config), x, config)
+    return _relative_attention_error(pruned, model.attention(dense, x, config), x, config)
 
 
 def zeros_wanted(ratios: Ratios, plan: LayerPlan, matrix: str, shape: tuple[int, int]) -> int:

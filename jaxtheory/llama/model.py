@@ -413,7 +413,7 @@ def loss(weights: Weights, tokens: Int[ArrayLike, "B T"], config: Config) -> Flo
         >>> round(float(llama.loss(weights, jnp.array([[1, 2, 3]]), config)), 4)  # log 8
         2.0794
     """
-    B, T = tokens.shape
+    B, T = jnp.shape(tokens)
     return _losses(weights, stream(weights, tokens, config), tokens, config) / (B * (T - 1))
 
 

@@ -2,7 +2,7 @@
 
 import reprlib
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -39,7 +39,7 @@ class Rope(NamedTuple):
     """
 
     theta: float = 10000.0
-    kind: str = "default"
+    kind: Literal["default", "linear", "llama3"] = "default"
     factor: float = 1.0
     low_frequency: float = 1.0
     high_frequency: float = 4.0

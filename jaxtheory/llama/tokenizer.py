@@ -181,11 +181,14 @@ def _object(path: Path) -> dict[str, Any]:
 
 
 def _check_added(
-    settings: Mapping[str, Any], known: Mapping[str, Mapping[str, bool]], text: str, path: Path
+    settings: Mapping[str, Any],
+    token_flags: Mapping[str, Mapping[str, bool]],
+    text: str,
+    path: Path,
 ) -> None:
     """Raise InputError if the text has a token that only the settings add or change.
 
-    known: the flags of each added token of tokenizer.json.
+    token_flags: the flags of each added token of tokenizer.json.
     """
     entries = [entry for name, entry in settings.items() if name.endswith(("_token", "_tokens"))]
     added: dict[str, dict[str, bool]] = {
@@ -195,7 +198,7 @@ def _check_added(
     extra_tokens = {
         token
         for token, flags in added.items()
-        if token not in known or not flags.items() <= known[token].items()
+        if token not in token_flags or not flags.items() <= token_flags[token].items()
     }
     if matches := sorted(token for token in extra_tokens if token and token in text):
         raise InputError(

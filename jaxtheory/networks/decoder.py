@@ -14,7 +14,7 @@ over the positions up to that of the query if it is causal, or without softmax, 
 are divided by the number of these positions. The weights are initialized as Flax does.
 """
 
-from typing import Any
+from typing import Any, Literal
 
 import flax.linen as nn
 import jax
@@ -106,10 +106,10 @@ class Transformer(nn.Module):
     depth: int = 2
     heads: int = 4
     width: int = 32
-    mlp: str = "gelu"
+    mlp: Literal["gelu", "relu", "none"] = "gelu"
     mlp_ratio: int = 4
-    norm: str = "pre-layernorm"
-    positions: str = "learned"
+    norm: Literal["pre-layernorm", "post-layernorm", "rmsnorm", "none"] = "pre-layernorm"
+    positions: Literal["learned", "sinusoidal", "rotary", "none"] = "learned"
     softmax: bool = True
     residual: bool = True
     tied: bool = False

@@ -189,7 +189,7 @@ def from_flax(
         return _differences(key, config, (task, init, loss, gradient))
 
     shown = examples or (config_type(),)
-    theory = Theory(
+    theory: Theory = Theory(
         name=name,
         Config=config_type,
         problem=task.problem,

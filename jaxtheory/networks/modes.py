@@ -1,4 +1,4 @@
-"""How a module is told whether it trains, and whether its layers follow."""
+"""The mode of a module, training or evaluation: how it is passed, and whether layers obey it."""
 
 import inspect
 from collections.abc import Callable
@@ -6,7 +6,7 @@ from typing import Any
 
 from jaxtheory.texts.errors import InputError
 
-# arguments of `__call__` by which a module is told its mode -> their value in training
+# arguments of `__call__` that set the mode of a module -> their value in training
 _WORDS = {
     "train": True,
     "training": True,

@@ -1,6 +1,6 @@
 """A Flax NNX module as functions of its variables.
 
-A module is built anew in each call and takes over the variables; the compiler removes the draws
+A module is built again in each call and takes over the variables; the compiler removes the draws
 that are then not used.
 """
 
@@ -99,13 +99,14 @@ class NnxModule:
         return module
 
 
-def _moving(made: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the name of each layer that trains otherwise than it evaluates, and its present count
-    of draws or its average.
+def _moving(module: Any) -> Iterator[tuple[str, Any]]:
+    """Yield each layer that differs between training and evaluation.
+
+    A layer comes by its name, with its present count of draws or its average.
     """
     from flax import nnx
 
-    for path, layer in nnx.iter_modules(made):
+    for path, layer in nnx.iter_modules(module):
         name = "/".join(map(str, path)) or type(layer).__name__
         stream = getattr(layer, "rngs", None)
         if isinstance(layer, nnx.BatchNorm):
@@ -114,18 +115,18 @@ def _moving(made: Any) -> Iterator[tuple[str, Any]]:
             yield name, stream.count.get_value()
 
 
-def _states(made: Any) -> dict[str, Any]:
+def _states(module: Any) -> dict[str, Any]:
     """Return the parameters of a module, and its further variables if there are any."""
     from flax import nnx
 
     passing = (nnx.Param, nnx.RngState, nnx.Intermediate)
     further = lambda _path, x: isinstance(x, nnx.Variable) and not isinstance(x, passing)
-    states = {PARAMS: nnx.state(made, nnx.Param), STATE: nnx.state(made, further)}
+    states = {PARAMS: nnx.state(module, nnx.Param), STATE: nnx.state(module, further)}
     return {name: state for name, state in states.items() if name == PARAMS or state}
 
 
-def _collections(made: Any) -> dict[str, Any]:
+def _collections(module: Any) -> dict[str, Any]:
     """Return the variables of a module as dictionaries of arrays."""
     from flax import nnx
 
-    return {name: nnx.to_pure_dict(state) for name, state in _states(made).items()}
+    return {name: nnx.to_pure_dict(state) for name, state in _states(module).items()}

@@ -57,10 +57,10 @@ def _config_of(name: str, base: Any, vocabulary: Callable, outputs: Callable) ->
         class TransformerConfig(base):
             """Fields of the task, of the Transformer and of its optimizers."""
 
-            depth: Size | int = size(2, "depth", "layers")
-            heads: Size | int = size(4, "heads", "attention heads of a layer")
-            width: Size | int = size(32, "width", "length of the residual stream")
-            mlp_ratio: Size | int = size(4, "mlp_ratio", "hidden units of the MLP over width")
+            depth: Size = size(2, "depth", "layers")
+            heads: Size = size(4, "heads", "attention heads of a layer")
+            width: Size = size(32, "width", "length of the residual stream")
+            mlp_ratio: Size = size(4, "mlp_ratio", "hidden units of the MLP over width")
             mlp: str = static("gelu", "mlp", "activation of the MLP", ("gelu", "relu", "none"))
             norm: str = static(
                 "pre-layernorm",

@@ -33,7 +33,7 @@ def restricted(
     def step(k: Array, at: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
         V, products, w = at
         v = _orthogonalize(V, w)
-        # a space that H maps into itself goes on with another direction
+        # a space that H maps into itself is extended by another direction
         v = jnp.where(jnp.any(v), v, _orthogonalize(V, direction(k)))
         V = V.at[k].set(v)
         w = product(v)

@@ -1,5 +1,7 @@
-"""Linear algebra shared by the theories. The LAPACK functions use `alone`, which
-prevents a deadlock of vmapped calls on CPU."""
+"""Linear algebra shared by the theories.
+
+The LAPACK functions use `unbatch`, which prevents a deadlock of vmapped calls on a CPU.
+"""
 
 import functools
 from collections.abc import Callable

@@ -18,5 +18,5 @@ def at_state(x: Float[Array, "..."], s: Int[Array, "*shape"], axis: int) -> Floa
     if states > FEW:
         return jnp.take_along_axis(x, s, axis=axis)
     select = lambda k: jax.lax.slice_in_dim(x, k, k + 1, axis=axis)
-    choose = lambda found, k: jnp.where(s == k, select(k), found)
+    choose = lambda result, k: jnp.where(s == k, select(k), result)
     return functools.reduce(choose, range(1, states), jnp.broadcast_to(select(0), s.shape))

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from jaxtheory.plotting import plot
 from jaxtheory.plotting.annotation.captions import without_markup
-from jaxtheory.plotting.annotation.complete import name_all
+from jaxtheory.plotting.annotation.complete import write_names
 from jaxtheory.plotting.annotation.sizes import PAPERS, on_paper
 from jaxtheory.texts.errors import InputError, line
 
@@ -133,7 +133,7 @@ def _rendered(draw: Callable[[], Any], formats: Sequence[str], captioned: bool) 
         )
     files, dots = {}, 150 if captioned else 300
     text = plot.caption(drawn)
-    (plot.add_caption if captioned else name_all)(drawn)
+    (plot.add_caption if captioned else write_names)(drawn)
     for name in formats:
         content = io.BytesIO()
         undated: Any = {"metadata": _UNDATED[name]} if name in _UNDATED else {}

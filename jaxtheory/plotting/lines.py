@@ -80,8 +80,9 @@ def series(
         note = note._replace(kind="runs")
     elif values.sizes["seed"] > 1:
         means, runs = average(values), values.where(np.isfinite(values))
-        low = np.fmax(means.mean - 2 * means.error, runs.min("seed")).values
-        high = np.fmin(means.mean + 2 * means.error, runs.max("seed")).values
+        lower: Any = np.fmax(means.mean - 2 * means.error, runs.min("seed"))
+        upper: Any = np.fmin(means.mean + 2 * means.error, runs.max("seed"))
+        low, high = lower.values, upper.values
         shadow = ax.fill_between(places, low, high, color=shade, alpha=0.2, linewidth=0)
         notes(ax).append(Drawn("shadow", label, shadow))
         note = note._replace(low=low, high=high)
@@ -300,8 +301,9 @@ def bars(
 
 
 def law(ax: Axes, fitted: Any) -> str:
-    """Draw a fitted power law as a thin gray line over its range, with the band of its exponents;
-    one through values that bend is dotted, and has no band.
+    """Draw a fitted power law as a thin gray line over its range, with the band of its exponents.
+
+    A law through values that bend is dotted, and has no band.
 
     Args:
         ax: The panel to draw into.

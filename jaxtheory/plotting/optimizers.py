@@ -1,13 +1,13 @@
 """Runs of several optimizers, each with its own learning rates, as one axis of a sweep."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
 
 from jaxtheory.engine.results.labeled import takes_labeled
-from jaxtheory.plotting import plot
+from jaxtheory.plotting import lines, panels
 
 __all__ = ["against_rate", "middle", "runs", "select", "stack"]
 
@@ -30,8 +30,8 @@ def runs(field: str, rates: Mapping[str, Sequence[float]]) -> dict[str, list]:
         A mapping for `zip`: the axis "run" of labels, the algorithms, and the values of the field.
 
     Example:
-        >>> from jaxtheory import optimizers
-        >>> optimizers.runs("learning_rate", {"sgd": [0.1, 1.0], "adam": [0.01]})["run"]
+        >>> from jaxtheory import plot
+        >>> plot.optimizers.runs("learning_rate", {"sgd": [0.1, 1.0], "adam": [0.01]})["run"]
         ['sgd 0.1', 'sgd 1', 'adam 0.01']
     """
     rows = [(algorithm, rate) for algorithm, of_algorithm in rates.items() for rate in of_algorithm]
@@ -56,11 +56,11 @@ def select(values: xr.DataArray, field: str, algorithm: str) -> xr.DataArray:
 
     Example:
         >>> import xarray as xr
-        >>> from jaxtheory import optimizers
-        >>> axis = optimizers.runs("learning_rate", {"sgd": [0.1, 1.0], "adam": [0.01]})
+        >>> from jaxtheory import plot
+        >>> axis = plot.optimizers.runs("learning_rate", {"sgd": [0.1, 1.0], "adam": [0.01]})
         >>> coords = {name: ("run", column) for name, column in axis.items()}
         >>> values = xr.DataArray([1.0, 2.0, 3.0], coords, dims="run")
-        >>> optimizers.select(values, "learning_rate", "sgd").rate.values.tolist()
+        >>> plot.optimizers.select(values, "learning_rate", "sgd").rate.values.tolist()
         [0.1, 1.0]
     """
     selected = values.isel(run=np.flatnonzero(values.algorithm.values == algorithm))
@@ -79,8 +79,8 @@ def middle(rates: Mapping[str, Sequence[float]]) -> dict[str, list[float]]:
         A mapping from each algorithm to a list of one rate.
 
     Example:
-        >>> from jaxtheory import optimizers
-        >>> optimizers.middle({"sgd": [0.1, 1.0, 10.0], "adam": [0.01, 0.1]})
+        >>> from jaxtheory import plot
+        >>> plot.optimizers.middle({"sgd": [0.1, 1.0, 10.0], "adam": [0.01, 0.1]})
         {'sgd': [1.0], 'adam': [0.1]}
     """
     return {algorithm: [of_algorithm[1]] for algorithm, of_algorithm in rates.items()}
@@ -100,11 +100,11 @@ def stack(values: xr.DataArray, field: str, *algorithms: str) -> xr.DataArray:
 
     Example:
         >>> import xarray as xr
-        >>> from jaxtheory import optimizers
-        >>> axis = optimizers.runs("learning_rate", {"sgd": [0.1, 1.0], "adam": [0.01, 0.1]})
+        >>> from jaxtheory import plot
+        >>> axis = plot.optimizers.runs("learning_rate", {"sgd": [0.1, 1.0], "adam": [0.01, 0.1]})
         >>> coords = {name: ("run", column) for name, column in axis.items()}
         >>> values = xr.DataArray([1.0, 2.0, 3.0, 4.0], coords, dims="run")
-        >>> optimizers.stack(values, "learning_rate", "adam", "sgd").values.tolist()
+        >>> plot.optimizers.stack(values, "learning_rate", "adam", "sgd").values.tolist()
         [[3.0, 4.0], [1.0, 2.0]]
     """
     return xr.concat(
@@ -121,7 +121,7 @@ def against_rate(
     title: str = "",
     *,
     x: str = "learning rate",
-    yscale: str = "linear",
+    yscale: Literal["linear", "log"] = "linear",
     labels: Mapping[str, str] = LABELS,
 ) -> None:
     """Draw a panel with a curve over the learning rate for each algorithm, without a legend.
@@ -139,19 +139,19 @@ def against_rate(
     Example:
         >>> import numpy as np
         >>> import xarray as xr
-        >>> from jaxtheory import optimizers, plot
-        >>> axis = optimizers.runs("learning_rate", {"sgd": [0.1, 1.0], "adam": [0.01, 0.1]})
+        >>> from jaxtheory import plot
+        >>> axis = plot.optimizers.runs("learning_rate", {"sgd": [0.1, 1.0], "adam": [0.01, 0.1]})
         >>> coords = {name: ("run", column) for name, column in axis.items()}
         >>> values = xr.DataArray(np.ones((6, 4)), coords, dims=("seed", "run"))
         >>> figure, axes = plot.panels()
-        >>> optimizers.against_rate(axes[0, 0], values, "learning_rate", "loss")
+        >>> plot.optimizers.against_rate(axes[0, 0], values, "learning_rate", "loss")
         >>> axes[0, 0].get_legend_handles_labels()[1]
         ['gradient descent', 'Adam']
     """
     for color, (algorithm, label) in enumerate(labels.items()):
         if algorithm in values.algorithm:
-            plot.series(ax, select(values, field, algorithm), "rate", label, color=color)
-    plot.finish(ax, x, y, title, xscale="log", yscale=yscale, legend=False)
+            lines.series(ax, select(values, field, algorithm), "rate", label, color=color)
+    panels.finish(ax, x, y, title, xscale="log", yscale=yscale, legend=False)
 
 
 def __dir__() -> list[str]:

@@ -68,7 +68,7 @@ def panels(
     width: float = 3.6,
     height: float = 2.8,
     across: int = 0,
-    whole: float | None = None,
+    figure_width: float | None = None,
 ) -> tuple[Figure, np.ndarray]:
     """Make a figure with panels in the common style.
 
@@ -81,14 +81,14 @@ def panels(
         across: The largest number of panels side by side on paper; 0 means two for four columns,
             else three. Further columns continue below; the last line is as wide as the others. With
             several rows, rows and columns change places on paper instead, if they fit so.
-        whole: The width of the figure in inches, with all labels and color bars; None: what the
-            panels need, between 4.4 and 6.7 (17 cm).
+        figure_width: The width of the figure in inches, with all labels and color bars; None: what
+            the panels need, between 4.4 and 6.7 (17 cm).
 
     Returns:
         The matplotlib figure, and its axes as an object array [rows, columns].
 
     Raises:
-        InputError: `whole` is not a width of at least 1 inch.
+        InputError: `figure_width` is not a width of at least 1 inch.
 
     Example:
         >>> from jaxtheory import plot
@@ -100,10 +100,10 @@ def panels(
     from matplotlib.figure import Figure
 
     across = sizes.across(columns * rows, across or (2 if columns == 4 else 3))
-    inches = sizes.paper() or whole
+    inches = sizes.paper() or figure_width
     side_by_side, lines, _ = layout(columns, rows, across)
     width *= side_by_side
-    inches = min(WIDTH, max(width, 4.4)) if inches is None else _inches("whole", inches)
+    inches = min(WIDTH, max(width, 4.4)) if inches is None else _inches("figure_width", inches)
     tall = min(max(height * inches / width, 2.0), 2.6, 9 / lines)
     with matplotlib.rc_context(sizes.scaled(STYLE)):
         figure = Figure(figsize=(inches, tall * lines), layout="constrained")
@@ -130,9 +130,10 @@ def placed(ax: Axes | None, width: float | None) -> Axes:
     all of its columns have this width.
     """
     if ax is None:
-        return panels(whole=width)[1][0, 0]
+        return panels(figure_width=width)[1][0, 0]
     if width is not None:
-        figure, columns = ax.figure, 1 / share(ax)[0]
+        figure: Any = ax.figure
+        columns = 1 / share(ax)[0]
         figure.set_size_inches(_inches("width", width) * columns, figure.get_figheight())
     return ax
 
@@ -159,7 +160,8 @@ def room(ax: Axes) -> tuple[float, float]:
         >>> round(width, 2), round(height, 2)
         (4.4, 2.6)
     """
-    width, height = ax.figure.get_size_inches()
+    figure: Any = ax.figure
+    width, height = figure.get_size_inches()
     of_width, of_height = share(ax)
     return float(width) * of_width, float(height) * of_height
 
@@ -272,7 +274,7 @@ def legend_below(figure: Figure, *axes: Axes, titles: Sequence[str] = ()) -> Non
         columns = max(1, int(figure.get_figwidth() / len(groups) / width))
         rows = -(-len(handle_of) // columns)
         with matplotlib.rc_context(sizes.scaled(STYLE)):
-            legend = figure.legend(
+            legend: Any = figure.legend(
                 *(list(handle_of.values()), list(handle_of)),
                 loc=place,
                 ncols=-(-len(handle_of) // max(rows, 1)) or 1,

@@ -1,6 +1,6 @@
 """Curves over phase diagrams, and the phase diagram of a search for boundaries."""
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
@@ -22,7 +22,7 @@ def over_heat(
     says: str,
     *,
     measured: bool = False,
-    scale: str = "log",
+    scale: Literal["log", "linear"] = "log",
 ) -> None:
     """Draw a curve over a `heat`, for instance the boundary of its phases.
 
@@ -77,7 +77,7 @@ def _above_lines(ax: Axes) -> None:
 
 
 @takes_labeled
-def phases(ax: Axes, found: xr.Dataset, x: str, label: str = "") -> None:
+def phases(ax: Axes, result: xr.Dataset, x: str, label: str = "") -> None:
     """Draw the phase diagram of a result of `jaxtheory.boundary`.
 
     Cells show the share of the seeds that have the property at the values of the first round. The
@@ -85,7 +85,7 @@ def phases(ax: Axes, found: xr.Dataset, x: str, label: str = "") -> None:
 
     Args:
         ax: The panel to draw into.
-        found: The result, with one dimension of points beside "seed".
+        result: The result, with one dimension of points beside "seed".
         x: This dimension, along the horizontal axis.
         label: The label of the color bar, by default "share of the seeds".
 
@@ -102,12 +102,12 @@ def phases(ax: Axes, found: xr.Dataset, x: str, label: str = "") -> None:
         >>> jaxtheory.plot.caption(figure)
         'Cells: means over n = 2 seeds. Dashed line: law. Solid line: mean boundary.'
     """
-    y, scale = str(found["holds"].dims[-1]), found.attrs["scale"]
-    short = [float(f"{v:.2g}") for v in found[y].values]
-    shares = found["holds"].astype(float).assign_coords({y: short})
+    y, scale = str(result["holds"].dims[-1]), result.attrs["scale"]
+    short = [float(f"{v:.2g}") for v in result[y].values]
+    shares = result["holds"].astype(float).assign_coords({y: short})
     heat(ax, shares, x, y, label=label or "share of the seeds", vmin=0, vmax=1)
-    rows = found[y].values
+    rows = result[y].values
     says = "mean boundary"
-    over_heat(ax, found["boundary"], x, rows, says, measured=True, scale=scale)
-    if "law" in found:
-        over_heat(ax, found["law"], x, rows, "law", scale=scale)
+    over_heat(ax, result["boundary"], x, rows, says, measured=True, scale=scale)
+    if "law" in result:
+        over_heat(ax, result["law"], x, rows, "law", scale=scale)

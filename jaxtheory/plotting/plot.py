@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from jaxtheory.engine.results.statistics import counted as counted
 from jaxtheory.engine.results.statistics import slope as slope
+from jaxtheory.plotting import optimizers as optimizers
 from jaxtheory.plotting.annotation.captions import caption, diverged, numbers, remark
 from jaxtheory.plotting.annotation.complete import add_caption
 from jaxtheory.plotting.annotation.thresholds import threshold
@@ -45,6 +46,7 @@ __all__ = [
     "legend_below",
     "lines",
     "numbers",
+    "optimizers",
     "over_heat",
     "panels",
     "phases",

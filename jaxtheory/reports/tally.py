@@ -1,5 +1,6 @@
-"""The count of claims by what was found: the one rule of the README, of docs/verdicts.md and of the
-report.
+"""The count of claims by what was found.
+
+It is the one rule of the README, of docs/verdicts.md and of the report.
 
 Every claim of a record counts, under one key: as "holds" or "fails" if it was decided, else as
 "undecided" or "not tested". What is expected of it does not matter.
@@ -50,10 +51,3 @@ def tally(claims: Iterable[dict[str, Any]], origin: str | None = None) -> Tally:
         claim["decision"] for claim in claims if origin is None or claim["origin"] == origin
     )
     return Tally(counts["holds"], counts["fails"], counts["undecided"], counts["not tested"])
-
-
-def wrong_verdicts(claims: Iterable[dict[str, Any]], error: float) -> float:
-    """Return the expected number of wrong verdicts, at most: error times the number of decided
-    claims.
-    """
-    return error * tally(claims).decided

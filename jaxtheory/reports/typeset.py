@@ -41,5 +41,5 @@ def typeset(sentence: str, escape: Callable[[str], str] = html.escape) -> str:
     return "".join([*parts, escape(text[end:])])
 
 
-def _letter(found: re.Match[str]) -> str:
-    return _LETTERS[found[1]] + f"_{found[2]}" * bool(found[2])
+def _letter(match: re.Match[str]) -> str:
+    return _LETTERS[match[1]] + f"_{match[2]}" * bool(match[2])

@@ -16,6 +16,12 @@ from jaxtheory.core.plugins import question_of_file
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.results.attributes import values
 
+CAUTION = (
+    "The intervals suppose runs that scatter like a normal distribution; few runs with ties or "
+    "long tails decide too readily. A number that is 1 in one run of 20 and else 0 has the mean "
+    "0.05; yet 8 runs are all 0 with probability 66 %, and “at most 0.04 on average” then holds."
+)
+
 
 def question_of(figure: Figure) -> str:
     """Return the question of a figure, which is the first sentence of its file."""

@@ -38,7 +38,7 @@ def use() -> None:
         return
     if (why := _distrusted(Path(folder))) is not None:
         config.update("jax_enable_compilation_cache", False)
-        notice(f"compilation cache {folder}: {why}; it is not used, and each process compiles anew")
+        notice(f"compilation cache {folder}: {why}; it is not used, and every process compiles")
         return
     with contextlib.suppress(OSError):  # JAX reports it; its own mkdir would follow the umask
         os.makedirs(folder, mode=0o700, exist_ok=True)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from jaxtheory.system.temporary import flock
 
-_NOTICE = 1.0  # seconds of waiting after which the user is told
+_NOTICE = 1.0  # seconds of waiting before a notice
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0)
 _BUSY = (errno.EAGAIN, errno.EACCES, errno.EWOULDBLOCK)
 
@@ -68,7 +68,7 @@ def claimed(file: Path, number: int) -> Iterator[bool]:
 
 
 def _lock_byte(handle: int, number: int) -> bool:
-    """Lock one byte of an open file until it is closed; False if somebody else holds it."""
+    """Lock one byte of an open file until it is closed; False if it is held already."""
     try:
         import fcntl
     except ImportError:

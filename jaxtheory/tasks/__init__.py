@@ -1,4 +1,4 @@
-"""Tasks: the data laws of the theories, each with its loss and its optimum, apart from any model.
+"""Tasks: the data laws of the theories, each with its loss and its optimum.
 
 A task is trained with a network of any kind by `jaxtheory.from_flax`. `tasks.random_walk` and so
 on are the tasks of the theories, taken from their own data and laws; `tasks.given` makes one of

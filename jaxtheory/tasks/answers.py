@@ -44,8 +44,9 @@ def against_law(
     weight: Float[Array, " B"],
     size: Size | int,
 ) -> tuple[Float[Array, ""], Float[Array, ""]]:
-    """Cross-entropy and accuracy under the true law of the answer: no label is drawn, so neither is
-    better than that law allows, whatever the test set.
+    """Cross-entropy and accuracy under the true law of the answer.
+
+    No label is drawn, so neither is better than that law allows, whatever the test set.
     """
     loss = -jnp.sum(weight * jnp.sum(law * log_law(logits, size), axis=1))
     answer = jnp.argmax(jnp.where(Size.wrap(size).mask()[None, :], logits, -jnp.inf), axis=1)
@@ -73,8 +74,10 @@ def on(
     weight: Float[Array, " B"],
     n: Any,
 ) -> Float[Array, ""]:
-    """The attention of the last query to the wanted positions, averaged over the sequences: that of
-    the head, of any layer, that has most of it. NaN for a network without attention maps.
+    """The attention of the last query to the wanted positions, averaged over the sequences.
+
+    It is that of the head, of any layer, that has most of it. NaN for a network without attention
+    maps.
     """
     if maps is None:
         return jnp.asarray(jnp.nan)

@@ -75,8 +75,9 @@ def posterior(problem: Problem, config: Data) -> Float[Array, "B S"]:
 
 
 def optimal(problem: Problem, config: Data) -> dict[str, Float[Array, ""]]:
-    """The expected loss and accuracy of the best answer given the test prompts: the entropy and the
-    largest entry of the posterior mean q of pi(.|s_T).
+    """The expected loss and accuracy of the best answer given the test prompts.
+
+    They are the entropy and the largest entry of the posterior mean q of pi(.|s_T).
 
     Where first = stationary, tokens without a parent tell more of pi, and nothing is returned.
     """

@@ -28,7 +28,7 @@ class Problem(NamedTuple):
 
     train: Batch
     test: Batch
-    own: Batch
+    train_tasks: Batch
 
 
 def problem(key: Array, config: Data) -> Problem:
@@ -44,8 +44,9 @@ def problem(key: Array, config: Data) -> Problem:
 
 
 def ridge(prompts: Prompts, config: Data) -> Float[Array, " B"]:
-    """The answer <w, x> of ridge regression on the prompt, (X^T X + rho)^-1 X^T y; least squares of
-    least norm for rho = 0.
+    """The answer <w, x> of ridge regression on the prompt, w = (X^T X + rho)^-1 X^T y.
+
+    For rho = 0 it is least squares of least norm.
     """
     l, d = config.length.n, config.dimension.n
     U, s, Vt = linalg.svd(prompts.x)
@@ -66,7 +67,7 @@ def metrics(outputs: Any, _maps: answers.Maps, problem: Problem, config: Data) -
     ridge_distance  mean (f - g)^2 on fresh tasks, where g is the answer of ridge regression on the
                     prompt
     """
-    test, own = problem.test, problem.own
+    test, own = problem.test, problem.train_tasks
     f = regression.answer(outputs(test), config)
     return {
         "loss": jnp.sum(test.weight * (test.prompts.label - f) ** 2),
@@ -77,8 +78,9 @@ def metrics(outputs: Any, _maps: answers.Maps, problem: Problem, config: Data) -
 
 
 def optimal(problem: Problem, config: Data) -> dict[str, Float[Array, ""]]:
-    """The loss of ridge regression on the test prompts with fresh tasks, close to the best for
-    large d: the posterior mean of Gaussian tasks.
+    """The loss of ridge regression on the test prompts with fresh tasks.
+
+    It is close to the best for large d: the posterior mean of Gaussian tasks.
     """
     test = problem.test
     wrong = test.prompts.label - ridge(test.prompts, config)

@@ -62,8 +62,9 @@ def metrics(outputs: Any, maps: answers.Maps, problem: Problem, config: Config) 
 
 
 def optimal(_problem: Problem, _config: Config) -> dict[str, Float[Array, ""]]:
-    """0 and 1: the relevant group determines the label. The loss is an infimum, which no finite
-    output reaches.
+    """Loss 0 and accuracy 1: the relevant group determines the label.
+
+    The loss is an infimum, which no finite output reaches.
     """
     return {"loss": jnp.zeros(()), "accuracy": jnp.ones(())}
 

@@ -1,6 +1,6 @@
 """A task of a researcher's own arrays: sequences of tokens or vectors, with classes or numbers."""
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -31,7 +31,7 @@ KINDS = (*_MEANINGS,)
 class Config(fields.Config):
     """The field of the data law: how many sequences a step sees."""
 
-    batch_size: Size | int = size(32, "B", "distinct training sequences per step")
+    batch_size: Size = size(32, "B", "distinct training sequences per step")
 
 
 class Batch(NamedTuple):
@@ -53,7 +53,7 @@ def given(
     name: str,
     inputs: Any,
     targets: Any,
-    kind: str = "classification",
+    kind: Literal["classification", "regression"] = "classification",
     *,
     test_inputs: Any = None,
     test_targets: Any = None,

@@ -83,8 +83,9 @@ def tie(config: Config) -> Float[Array, ""]:
 
 
 def optimal(problem: Problem, config: Config) -> dict[str, Float[Array, ""]]:
-    """Loss P(tie) and accuracy 1 - P(tie) / 2, for the rule that replaces every token by its
-    nearest pattern and counts.
+    """Loss P(tie) and accuracy 1 - P(tie) / 2, for the rule of nearest patterns.
+
+    The rule replaces every token by its nearest pattern and counts.
 
     NaN where this rule may err with probability above 1e-6 (`mistaken`): the best rule for strong
     noise, and its loss, have no closed form. At a tie, which only random counts have, both kinds

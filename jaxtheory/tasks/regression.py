@@ -68,10 +68,10 @@ def loss(
 
 
 def least_squares(prompts: Prompts, config: Data) -> tuple[Float[Array, " B"], Float[Array, " B"]]:
-    """The answer <w, q> of the shortest w with <w, x_n> = y_n for all n, and |q|^2 less the part
-    of it in the span of the x_n.
+    """The answer <w, q> of the shortest w that fits the prompt, and |q|^2 off the prompt's span.
 
-    That span has min(N, D) dimensions with probability 1.
+    w has <w, x_n> = y_n for all n. The second value is |q|^2 less the part of it in the span of the
+    x_n. That span has min(N, D) dimensions with probability 1.
     """
     N, D = config.length.n, config.dimension.n
     U, s, Vt = linalg.svd(prompts.x)
@@ -83,8 +83,9 @@ def least_squares(prompts: Prompts, config: Data) -> tuple[Float[Array, " B"], F
 
 
 def layer(problem: Problem, config: Data) -> Float[Array, " B"]:
-    """The answers beta^T A q of the best layer of linear attention on the test prompts, with the
-    theory's minimum A of the population loss.
+    """The answers beta^T A q of the best layer of linear attention on the test prompts.
+
+    A is the theory's minimum of the population loss.
     """
     x, y, query, _, _ = problem.test.prompts
     beta = jnp.einsum("bn,bnd->bd", y, x) / jnp.asarray(config.length.real, float)

@@ -60,8 +60,9 @@ def metrics(outputs: Any, maps: answers.Maps, problem: Problem, config: Config) 
 
 
 def optimal(_problem: Problem, config: Config) -> dict[str, Float[Array, ""]]:
-    """The entropy of the step, -p log p - (1 - p) log(1 - p), and max(p, 1 - p). For the questions,
-    which their sentences answer, 0 and 1.
+    """The entropy of the step, -p log p - (1 - p) log(1 - p), and max(p, 1 - p).
+
+    For the questions, which their sentences answer, 0 and 1.
     """
     best = jnp.asarray(laws.best_accuracy(config), float)
     if config.task != "walk":

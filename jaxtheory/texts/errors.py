@@ -99,8 +99,9 @@ def line(error: BaseException) -> str:
 
 
 def out_of_memory(error: BaseException) -> str | None:
-    """Return a line for an error of Python, NumPy or XLA that memory is used up, with the number of
-    bytes that were asked for and what helps; None for any other error.
+    """Return a line for an error of Python, NumPy or XLA about memory; None for any other error.
+
+    The line has the number of bytes that were asked for, and what helps.
     """
     text = str(error)
     if not isinstance(error, MemoryError) and not (
@@ -138,29 +139,30 @@ def code_line(function: Any) -> str:
     return f" ({Path(code.co_filename).name}, line {code.co_firstlineno})" if code else ""
 
 
-def suggest(name: str, known: Iterable[str]) -> str:
+def suggest(name: str, names: Iterable[str]) -> str:
     """Return a hint for an unknown name: the closest known names, or the nearest five.
 
     Capital letters do not count. Of several names that are equally close, those that begin with the
     given name are preferred.
     """
-    known, plain = list(dict.fromkeys(known)), name.casefold()
+    names, plain = list(dict.fromkeys(names)), name.casefold()
     likeness = {
-        word: difflib.SequenceMatcher(None, word.casefold(), plain).ratio() for word in known
+        word: difflib.SequenceMatcher(None, word.casefold(), plain).ratio() for word in names
     }
-    near = sorted(known, key=lambda word: -likeness[word])
+    near = sorted(names, key=lambda word: -likeness[word])
     if near and likeness[near[0]] >= _CLOSE:
-        best = [word for word in known if likeness[word] == likeness[near[0]]]
+        best = [word for word in names if likeness[word] == likeness[near[0]]]
         best = [word for word in best if word.startswith(name)] or best
         return f"did you mean {' or '.join(map(repr, best))}?"
-    if len(known) <= 5:
-        return "known: " + ", ".join(known)
-    return f"the nearest of {len(known)}: {', '.join(near[:5])}"
+    if len(names) <= 5:
+        return "known: " + ", ".join(names)
+    return f"the nearest of {len(names)}: {', '.join(near[:5])}"
 
 
 def checks_arguments(function: Function) -> Function:
-    """Decorate a function so that it raises InputError for arguments that it does not take, with
-    the closest one that it takes.
+    """Decorate a function so that it raises InputError for arguments that it does not take.
+
+    The error names the closest argument that it takes.
     """
     signature = inspect.signature(function)
 
@@ -195,9 +197,9 @@ def require_present(what: str, kind: type, expected: type) -> None:
     present: Any = sys.modules.get(home)
     for part in name.split("."):
         present = getattr(present, part, None)
-    old, remedy = what, f"make it anew, as a {name} of the present {home}"
+    old, remedy = what, f"make it again, as a {name} of the present {home}"
     if present is kind:
-        old, remedy = "theory", f"make it anew, or take it from the present {home}"
+        old, remedy = "theory", f"make it again, or take it from the present {home}"
     raise InputError(f"{again}, and the {old} is of the earlier one; {remedy}")
 
 

@@ -14,13 +14,13 @@ import numpy as np
 _WIDTH, _LINES = 100, 10  # of a text
 
 
-class Shown(Protocol):
+class HasFace(Protocol):
     """A record with a face."""
 
     def _face(self) -> tuple[str, Mapping[str, str]]: ...
 
 
-def as_text(record: Shown) -> str:
+def as_text(record: HasFace) -> str:
     """Return the face of a record as at most ten lines."""
     title, rows = record._face()
     rows = {name: text for name, text in rows.items() if text}
@@ -31,7 +31,7 @@ def as_text(record: Shown) -> str:
     return "\n".join(_cut(line) for line in lines)
 
 
-def as_html(record: Shown) -> str:
+def as_html(record: HasFace) -> str:
     """Return the face of a record as a table of a notebook."""
     title, rows = record._face()
     cells = "".join(

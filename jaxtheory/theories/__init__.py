@@ -51,7 +51,7 @@ def question(name: str) -> str:
     Example:
         >>> import jaxtheory
         >>> jaxtheory.theories.question("random_walk")[:26]
-        'A walk on a circle, learne'
+        'A walk on a circle: when d'
     """
     return plugins.question_of_file(Path(__file__).parent / name / "__init__.py")
 

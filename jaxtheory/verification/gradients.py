@@ -173,7 +173,7 @@ def compare_gradients(
         params, args = _in_float64(params), tuple(_in_float64(x) for x in args)
         require_real(params)
         _require_finite(params)
-        require_gradient(loss, gradient, params, args)
+        require_gradient_structure(loss, gradient, params, args)
         mine = _quickly(lambda p: gradient(p, *args))
         autodiff = _quickly(jax.grad(lambda p: loss(p, *args)))
         value = _quickly(lambda p: loss(p, *args))
@@ -268,7 +268,9 @@ def _require_finite(params: Any) -> None:
             raise InputError(f"{name} = {value}{entry}: must be finite; choose other parameters")
 
 
-def require_gradient(loss: Callable, gradient: Callable, params: Any, args: tuple) -> None:
+def require_gradient_structure(
+    loss: Callable, gradient: Callable, params: Any, args: tuple
+) -> None:
     """Raise InputError unless the loss is a real scalar and the gradient is structured as params.
 
     The gradient must have the structure, the shapes and the dtypes of params.
@@ -310,8 +312,10 @@ def _around(params: Any, key: int) -> Iterator[tuple[str, Any]]:
 def _differences(
     value: Callable, points: Sequence[PointGradients], tolerance: float
 ) -> Iterator[Difference]:
-    """Yield the entries that differ most at each point in each leaf, two random ones, and one whose
-    finite difference is not the slope of autodiff, if there is one.
+    """Yield the entries of each leaf at each point that are worth a look.
+
+    These are the entries that differ most, two random ones, and one whose finite difference is not
+    the slope of autodiff, if there is one.
 
     The scale of a leaf is its largest entry, but at least SMALL times the largest gradient of all
     points and the loss there: a leaf that is zero is zero only up to rounding.

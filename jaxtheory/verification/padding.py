@@ -119,7 +119,7 @@ def _nudged(by: float, x: jax.Array) -> jax.Array:
 
 
 def _excused(rows: Iterable[PaddedSlot], twin: Iterable[PaddedSlot]) -> Iterator[PaddedSlot]:
-    """Count rows as agreeing that differ no more than a run whose start is perturbed by _NUDGE.
+    """Count rows as agreeing if they differ no more than a run whose start is perturbed by _NUDGE.
 
     Adam, for instance, divides a gradient that is zero up to rounding by itself.
     """

@@ -53,7 +53,7 @@ class HiddenRead(NamedTuple):
 
 
 def _reads(theory: Theory) -> list[HiddenRead]:
-    """List what the code of a theory's functions reads and may find changed."""
+    """List what the code of a theory's functions reads and what may change."""
     reached = {slot: own(functions(part)) for slot, part in externals.functions_of(theory).items()}
     everything = list({id(f): f for of_slot in reached.values() for f in of_slot}.values())
     homes = {id(f.__globals__): f.__globals__ for f in everything}
@@ -96,7 +96,7 @@ def _changes(function: types.FunctionType) -> Iterator[tuple[tuple[int, str], st
 def _impurities(
     function: types.FunctionType, changed: Mapping[tuple[int, str], str]
 ) -> Iterator[tuple[str, str]]:
-    """Yield (name, why) of each value that a function reads and may find changed."""
+    """Yield (name, why) of each value that a function reads and that may change."""
     code = [function.__code__, *filter(inspect.iscode, function.__code__.co_consts)]
     for step in (step for c in code for step in dis.get_instructions(c)):
         if step.opname == "IMPORT_NAME" and step.argval in _IMPURE:

@@ -14,7 +14,7 @@ from jaxtheory.verification.finite_differences import slopes
 from jaxtheory.verification.gradients import (
     SMALL,
     compare_gradients,
-    require_gradient,
+    require_gradient_structure,
     require_real,
 )
 
@@ -58,7 +58,7 @@ def compare_slot(theory: Theory, varied: Config) -> SlotGradient:
     def differentiate(key: jax.Array, config: Config) -> tuple[tuple, Any, Any, Any, Any]:
         problem, batch, params = draw_setting(theory, key, config)
         at = (params, batch, problem, config)
-        require_gradient(theory.loss, theory.gradient, params, at[1:])
+        require_gradient_structure(theory.loss, theory.gradient, params, at[1:])
         value, slope, gap = slopes(lambda p: theory.loss(p, *at[1:]), params)
         return at, gap, theory.gradient(*at), value, slope
 

@@ -115,7 +115,7 @@ def _verified(theory: Theory, seeds: int, only: Sequence[str] | None) -> Table:
     pure = _purity_rows(theory) if outside else []  # first, as its errors name the slot that fails
     with (
         numerics("float64") as dtype,
-        ThreadPoolExecutor(max(workers() - 1, 1)) as pool,  # see `factors`: fewer than JAX has
+        ThreadPoolExecutor(max(workers() - 1, 1)) as pool,  # fewer than JAX has, see `jaxprs`
     ):  # compilation dominates, and runs in parallel
         examples = [vary_config(theory, e, i, seeds, dtype) for i, e in enumerate(theory.examples)]
         _require_trained(theory, examples)
@@ -309,7 +309,7 @@ def _run_check(check: Check, index: int, varied: Config) -> CheckRow | None:
         _require_pair(check, traced.out_info)
         program = traced.lower().compile(compiler_options(level=0))
         runs = jax.device_get([program(*arguments) for arguments in at])
-    parts = jax.tree.map(lambda *each: np.stack(each), *runs)
+    parts = jax.tree.map(lambda *leaves: np.stack(leaves), *runs)
     error, tolerance, passed = _judge(check, *parts)
     return CheckRow(
         *(index, check.name, check.source, check.kind),

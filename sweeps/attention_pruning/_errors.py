@@ -1,5 +1,6 @@
-"""The errors that claims compare, ||f - f*||_F / ||f*||_F (not squared): of the fitted mask and the
-baselines, at which lambda.
+"""The errors that claims compare, ||f - f*||_F / ||f*||_F (not squared).
+
+They are those of the fitted mask and of the baselines, with the lambda at which they are taken.
 """
 
 from collections.abc import Collection
@@ -59,8 +60,9 @@ def tuned(dataset: xr.Dataset, name: str) -> xr.DataArray:
 
 
 def lead(dataset: xr.Dataset, name: str, *rivals: str) -> xr.DataArray:
-    """Error of the gradient mask minus the best of some baselines (none named: of all); negative
-    where the mask is better.
+    """Error of the gradient mask minus the best of some baselines (none named: of all).
+
+    Negative where the mask is better.
     """
     errors = tuned(dataset, name)
     return select(errors, "gradient") - select(errors, *(rivals or BASELINES))
@@ -90,8 +92,9 @@ def finish(
     at: xr.DataArray | None = None,
     **options: Any,
 ) -> None:
-    """A panel of errors from 0 to `top`, with ticks only `at` some x, if given; options: of
-    `plot.finish`.
+    """A panel of errors from 0 to `top`, with ticks only `at` some x, if given.
+
+    `options` are those of `plot.finish`.
     """
     settings: dict[str, Any] = {"y": ERROR, "legend": False} | options
     plot.finish(ax, x, title=title, **settings)

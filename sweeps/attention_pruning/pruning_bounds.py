@@ -1,5 +1,6 @@
-"""How tight are theorem 4.1 and its lemmas on small sequences (n <= d), descending from a uniform
-mask?
+"""How tight are theorem 4.1 and its lemmas on small sequences (n <= d)?
+
+Descent starts from a uniform mask.
 """
 
 import numpy as np
@@ -16,8 +17,9 @@ ETA, WEIGHT = 0.01, 1e-4  # eta = ETA / tau^2: L_g grows like tau^2
 
 
 def guaranteed_steps(dataset: xr.Dataset) -> xr.DataArray:
-    """T = 4 L(M_0) / (eta mu eps) for eps = L_attn as reached, at least: mu = 2 slope^2 and, at the
-    final mask,
+    """A lower bound on T = 4 L(M_0) / (eta mu eps) for eps = L_attn as reached.
+
+    mu = 2 slope^2 and, at the final mask,
 
     slope ||c|| = ratio ||W o B|| <= ratio (||grad L|| + lambda ||M||),   ||c||^2 = 2 L_attn.
     """

@@ -21,8 +21,9 @@ from ._errors import (
 
 
 def draw(dataset: xr.Dataset) -> plot.Drawing:
-    """Errors at rho = 1/2 on calibration and held-out sequences, as pruned and with the best factor
-    on the logits.
+    """Errors at rho = 1/2 on calibration and held-out sequences.
+
+    They are those as pruned and those with the best factor on the logits.
     """
     figure, axes = plot.panels(
         2, 2, title="Error against the number of calibration sequences (ρ = 1/2)"

@@ -1,5 +1,6 @@
-"""How does the error of the pruned attention depend on the regularization lambda, and what makes
-the arms of the U?
+"""How does the error of the pruned attention depend on lambda, and what makes the arms of the U?
+
+lambda is the regularization.
 """
 
 import numpy as np

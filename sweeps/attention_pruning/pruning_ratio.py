@@ -13,8 +13,9 @@ SOURCE = f"{PAPER}, figure 2(c)"
 
 
 def by_ratio(dataset: xr.Dataset) -> xr.DataArray:
-    """Calibration errors after training, averaged over lambda (all three are stable and near the
-    best).
+    """Calibration errors after training, averaged over lambda.
+
+    All three are stable and near the best.
     """
     return after(dataset).mean("regularization")
 

@@ -22,8 +22,9 @@ def at_the_end(dataset: xr.Dataset) -> xr.DataArray:
 
 
 def reached(dataset: xr.Dataset) -> xr.DataArray:
-    """When the loss has come 99 % of its way down to the least one of both, between records by
-    powers of t.
+    """The step at which the loss has come 99 % of its way down to the least one of both.
+
+    Between records it is interpolated by powers of t.
     """
     excess = dataset.loss - dataset.loss.min(["step", "algorithm"])
     remaining = excess / excess.sel(step=0, drop=True)

@@ -1,5 +1,6 @@
-"""Up to which step size does descent on the mask never raise the loss, and how far is theorem 4.1's
-1 / L_g below it?
+"""Up to which step size does descent never raise the loss, and how far is 1 / L_g below it?
+
+Descent is on the mask, and 1 / L_g is the step size of theorem 4.1.
 """
 
 from typing import Any
@@ -36,30 +37,31 @@ def allowed(problem: Problem, config: Config) -> Any:
     return config.regularization / L_g
 
 
-def draw(found: xr.Dataset) -> plot.Drawing:
-    """The phases over tau and c; the largest eta against tau, with both laws; its factor over the
-    theorem's.
+def draw(result: xr.Dataset) -> plot.Drawing:
+    """The phases over tau and c, and the largest eta against tau.
+
+    The largest eta is shown with both laws, and as its factor over the theorem's.
     """
     title = (
         f"The loss falls at each of {STEPS} steps up to the edge of stability, far beyond $1/L_g$"
     )
     figure, (across,) = plot.panels(3, title=title, width=3.4)
     heat, steps, factors = across
-    plot.phases(heat, found, "logit_scale")
+    plot.phases(heat, result, "logit_scale")
     plot.finish(heat, "scale of the logits τ", "c = λ η", "share that falls", legend=False)
-    plot.series(steps, found.boundary / WEIGHT, "logit_scale", "largest η of a falling loss")
+    plot.series(steps, result.boundary / WEIGHT, "logit_scale", "largest η of a falling loss")
     for name, label, color in (("law", "2 / ‖H‖", None), ("allowed", "$1/L_g$, theorem 4.1", 1)):
-        law = found[name].mean("seed") / WEIGHT
+        law = result[name].mean("seed") / WEIGHT
         plot.theory(steps, law.logit_scale, law, label, color=color)
     plot.finish(
         steps, "scale of the logits τ", "step size η", xscale="log", yscale="log", legend=False
     )
-    plot.series(factors, found.boundary / found.allowed, "logit_scale", color=2, seeds=True)
+    plot.series(factors, result.boundary / result.allowed, "logit_scale", color=2, seeds=True)
     plot.finish(
         factors, "scale of the logits τ", "largest η times $L_g$", xscale="log", yscale="log"
     )
     for ax in (steps, factors):
-        plot.ticks(ax.xaxis, found.logit_scale.values)
+        plot.ticks(ax.xaxis, result.logit_scale.values)
     return with_legend(figure, steps)
 
 

@@ -1,6 +1,4 @@
-"""Is one mask on W better than a mask on each factor, at an equal share and at an equal number of
-weights kept?
-"""
+"""Is one mask on W better than one on each factor, at an equal share or number of weights kept?"""
 
 import xarray as xr
 
@@ -15,9 +13,7 @@ LABELS = {"gradient_descent": "mask on W", "two_mask": "masks on $W_Q$ and $W_K$
 
 
 def draw(dataset: xr.Dataset) -> plot.Drawing:
-    """Errors against lambda at the middle rho, against rho, and against the number of
-    weights kept.
-    """
+    """Errors against lambda (middle rho), against rho, and against the number of weights kept."""
     figure, axes = plot.panels(3, title="One mask on W against a mask on each factor")
     by_lambda, by_ratio, by_count = axes[0]
     middle = float(dataset.pruning_ratio[dataset.sizes["pruning_ratio"] // 2])

@@ -28,8 +28,10 @@ def second_lag(data: xr.Dataset) -> xr.DataArray:
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """The three by lag, minus their means over lags 1 to 7 and over their values at the parent; and
-    both correlations against T.
+    """Gradient, overlap and information by lag, and both correlations against T.
+
+    By lag, each is its difference from its mean over lags 1 to 7, over that difference at the
+    parent.
     """
     title = "The first gradient follows the overlap G, not the information I"
     figure, ((lags, correlations),) = plot.panels(2, title=title)

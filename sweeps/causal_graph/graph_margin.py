@@ -42,7 +42,7 @@ def at_parent(problem: Any) -> Array:
 
 
 def solution(problem: Any, config: Any) -> Array:
-    """The smallest A1 that gives each parent a margin of 1: 1 - 1/i there and -1/i at the others."""
+    """The smallest A1 that gives each parent a margin of 1: 1 - 1/i there, -1/i at the others."""
     i = 1 + jnp.arange(problem.parents.shape[0], dtype=float)
     used = rivals(problem, config) | at_parent(problem)
     return jnp.where(used, jnp.where(at_parent(problem), 1, 0) - 1 / i[:, None], 0)
@@ -57,8 +57,9 @@ def direction(params: model.Params, problem: Any, config: Any) -> Array:
 
 
 def gaps(params: model.Params, problem: Any, config: Any) -> Array:
-    """D of the module's docstring with the present A2 and the rows without a parent as they are;
-    0 where nothing is compared.
+    """D of the module's docstring with the present A2 and the rows without a parent as they are.
+
+    It is 0 where nothing is compared.
     """
     hard = jnp.where(at_parent(problem), 0, -SURE)
     has = (problem.parents > 0)[:, None]

@@ -19,8 +19,9 @@ STEPS = 1000
 
 
 def first(data: xr.Dataset, part: float) -> xr.DataArray:
-    """The step at which this part of the fall of the test loss is made, between records by a
-    straight line.
+    """The step at which this part of the fall of the test loss is made.
+
+    Between records it is interpolated by a straight line.
     """
     fall = (data.test_loss.isel(step=0) - data.test_loss) / (
         data.test_loss.isel(step=0) - last(data.test_loss)

@@ -59,16 +59,16 @@ def right(data: xr.Dataset) -> xr.DataArray:
     return right_sign(data) & (data.predicted_right_sign_sign_law.isel(step=0) >= SURE)
 
 
-def ends(data: xr.Dataset, name: str, kept: Measure = right) -> xr.DataArray:
-    """The last value of a metric, or an analysis; NaN in runs that are not kept."""
-    return last(data[name]).where(kept(data))
+def ends(data: xr.Dataset, name: str, condition: Measure = right) -> xr.DataArray:
+    """The last value of a metric, or an analysis; NaN in runs without the condition."""
+    return last(data[name]).where(condition(data))
 
 
-def end(name: str, run: str, kept: Measure = right) -> Measure:
+def end(name: str, run: str, condition: Measure = right) -> Measure:
     """`ends` of one kind of run."""
-    return lambda data: ends(data, name, kept).sel(run=run, drop=True)
+    return lambda data: ends(data, name, condition).sel(run=run, drop=True)
 
 
-def ratio(name: str, over: str, under: str, kept: Measure = right) -> Measure:
+def ratio(name: str, over: str, under: str, condition: Measure = right) -> Measure:
     """The ratio of two kinds of runs at the end, task by task."""
-    return lambda data: end(name, over, kept)(data) / end(name, under, kept)(data)
+    return lambda data: end(name, over, condition)(data) / end(name, under, condition)(data)

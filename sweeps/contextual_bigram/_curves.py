@@ -24,8 +24,9 @@ LOGARITHMIC = ("relative_excess_loss", "attention_residual")
 
 
 def at_end(data: xr.Dataset, values: xr.DataArray | None = None) -> xr.DataArray:
-    """The step at the end of stage one, where alpha_V reaches LEVEL, or values there; NaN in runs
-    that do not get there or have the wrong sign.
+    """The step at the end of stage one, where alpha_V reaches LEVEL, or values there.
+
+    NaN in runs that do not get there or have the wrong sign.
     """
     return crossing(data.value_alignment, LEVEL, values).where(right_sign(data))
 
@@ -59,8 +60,9 @@ def draw_runs(
     counted: bool = True,
     **options: Any,
 ) -> None:
-    """A panel per curve, a color per kind of run; counted: the caption says how many are left
-    out; options: seeds.
+    """A panel per curve, a color per kind of run.
+
+    `counted`: the caption says how many are left out. `options`: seeds.
     """
     for ax, name in zip(axes, names, strict=False):
         for color, run in enumerate(data.run.values):
@@ -77,8 +79,9 @@ def draw_runs(
 def draw_rounding(
     ax: Any, data: xr.Dataset, matrix: str, label: str, rounded: str = "rounded"
 ) -> None:
-    """The distance of a matrix from that of the task before and after rounding, a line per run, cut
-    at 1e-4.
+    """The distance of a matrix from that of the task before and after rounding, cut at 1e-4.
+
+    Each run has a line.
     """
     for color, run in enumerate(data.run.values):
         pair = np.stack(

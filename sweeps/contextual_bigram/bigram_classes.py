@@ -1,5 +1,4 @@
-"""Are rare tokens learned later than frequent ones, and does sign descent or the preconditioner
-help?
+"""Are rare tokens learned later than frequent ones, and does sign descent or preconditioning help?
 
 Tokens of Zipf's law, on a bigram whose attended position is known. Long, because each run has its
 own settings and law.
@@ -50,8 +49,9 @@ def frequency(data: xr.Dataset) -> xr.DataArray:
 
 
 def times(data: xr.Dataset, run: str) -> xr.DataArray:
-    """The step at which each class reaches LEVEL, between records by straight lines in log t and
-    log loss; NaN where it does not.
+    """The step at which each class reaches LEVEL; NaN where it does not.
+
+    Between records it is interpolated by straight lines in log t and log loss.
     """
     later = data.isel(step=slice(1, None))
     y, t = losses(later, run), np.log(later.step.astype(float))

@@ -1,8 +1,7 @@
-"""How many samples does one step from a pre-trained V need when the tasks are hardly correlated, or
-more positions are attended?
+"""How many samples does one step from a pre-trained V need when the tasks are hardly correlated?
 
-The batch of the one step is gathered over tau steps of 1024 samples, in proportion to (Q / rho)^2.
-Then 100 steps of stage two follow.
+How many does it need when more positions are attended? The batch of the one step is gathered over
+tau steps of 1024 samples, in proportion to (Q / rho)^2. Then 100 steps of stage two follow.
 """
 
 import xarray as xr

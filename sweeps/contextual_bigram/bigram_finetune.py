@@ -41,11 +41,11 @@ def fine(data: xr.Dataset, values: xr.DataArray) -> xr.DataArray:
     return chosen.assign_coords(case=[RHO[x] for x in labels]).rename(case="rho")
 
 
-def saved(data: xr.Dataset, found: xr.DataArray) -> xr.DataArray:
+def saved(data: xr.Dataset, durations: xr.DataArray) -> xr.DataArray:
     """The time s that is saved, by rho, on the same task."""
-    scratch = found.sel(case=SCRATCH)
+    scratch = durations.sel(case=SCRATCH)
     scratch = scratch.drop_vars(scratch.coords.keys() - {"seed"})
-    return RATE * (scratch - fine(data, found))
+    return RATE * (scratch - fine(data, durations))
 
 
 def law(data: xr.Dataset) -> xr.DataArray:

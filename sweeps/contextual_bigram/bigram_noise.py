@@ -14,8 +14,9 @@ BOTH_WAYS = {"algorithm": [REAL, SIMULATED], "l1": [1e-5, 0.0]}
 
 
 def gap(data: xr.Dataset) -> xr.DataArray:
-    """(simulated - mini-batches) / mean of mini-batches at the end, on the tasks where both end with
-    the right sign.
+    """(simulated - mini-batches) / mean of mini-batches at the end.
+
+    It is taken on the tasks where both end with the right sign.
     """
     endpoints = last(data[[*PANELS]]).where(right_sign(data).all("algorithm")).to_array("metric")
     simulated, real = (endpoints.sel(algorithm=name, drop=True) for name in (SIMULATED, REAL))

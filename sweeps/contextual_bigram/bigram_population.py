@@ -1,6 +1,4 @@
-"""How close do large batches come to the dynamics without noise, and how long does stage one take
-there?
-"""
+"""How close do large batches come to the noiseless dynamics, and how long is stage one there?"""
 
 from typing import Any
 
@@ -18,9 +16,7 @@ LARGEST = {B: 4096}
 
 
 def deviation(data: xr.Dataset) -> xr.DataArray:
-    """sup over steps and both alphas of |alpha - noiseless alpha|, in the runs of the
-    right sign.
-    """
+    """sup over steps and both alphas of |alpha - noiseless alpha|, in runs of the right sign."""
     gaps: list[Any] = [abs(data[n] - data[f"predicted_{n}_population"]).max("step") for n in ALPHAS]
     return np.maximum(*gaps).where(right_sign(data))
 

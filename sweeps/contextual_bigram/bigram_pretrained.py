@@ -1,6 +1,4 @@
-"""How does training go on after one step from a pre-trained V, against training from the trivial
-one?
-"""
+"""How does training go on after one step from a pre-trained V, against that from the trivial V?"""
 
 import numpy as np
 import xarray as xr

@@ -54,8 +54,9 @@ def faster(data: xr.Dataset) -> xr.DataArray:
 
 
 def drift(data: xr.Dataset) -> xr.DataArray:
-    """|1 - alpha_A alpha_V| over the lesser of 1 - alpha_A and alpha_V - 1, or NEVER where that
-    is not positive.
+    """|1 - alpha_A alpha_V| over the lesser of 1 - alpha_A and alpha_V - 1.
+
+    It is NEVER where the lesser is not positive.
     """
     attention, value = (end(name, PROX)(data) for name in ALPHAS)
     least = np.minimum(1 - attention, value - 1)
@@ -70,8 +71,9 @@ def rise(data: xr.Dataset) -> xr.DataArray:
 
 
 def regrowth(data: xr.Dataset) -> xr.DataArray:
-    """The final distances of proximal runs over their least values; 0 where a tenth of the excess
-    loss is left.
+    """The final distances of proximal runs over their least values.
+
+    It is 0 where a tenth of the excess loss is left.
     """
     distances = stack_metrics(data, *DISTANCES, run=PROX)
     excess = end("relative_excess_loss", PROX)(data)
@@ -79,8 +81,10 @@ def regrowth(data: xr.Dataset) -> xr.DataArray:
 
 
 def rising(data: xr.Dataset) -> xr.DataArray:
-    """The share of the intervals between two records in which |A - Q| of proximal runs rises, from
-    its least value on; 0 where that comes later than 200 steps after the switch.
+    """The share of the intervals between two records in which |A - Q| of proximal runs rises.
+
+    Intervals count from its least value on; 0 where that comes later than 200 steps after the
+    switch.
     """
     distance = stack_metrics(data, "attention_distance", run=PROX).isel(metric=0, drop=True)
     is_complete = distance.notnull().all("step")
@@ -100,8 +104,9 @@ def product(data: xr.Dataset) -> xr.DataArray:
 
 
 def turn_of_sgd(data: xr.Dataset) -> xr.DataArray:
-    """|A - Q| of SGD at the end over that 150 steps after the switch; 0 where the loss did not fall
-    meanwhile.
+    """|A - Q| of SGD at the end over that 150 steps after the switch.
+
+    It is 0 where the loss did not fall meanwhile.
     """
     late = stack_metrics(data, "attention_distance", "relative_excess_loss", run=SGD)
     ratio_late = last(late) / late.sel(step=SWITCH + 150, drop=True)
@@ -110,8 +115,9 @@ def turn_of_sgd(data: xr.Dataset) -> xr.DataArray:
 
 
 def better(*names: str) -> Any:
-    """1 if the proximal run ends with less of each distance, or more of each cosine, than SGD
-    on the same task.
+    """1 if the proximal run ends better than SGD on the same task.
+
+    Better is less of each distance, or more of each cosine.
     """
 
     def one(data: xr.Dataset, name: str) -> xr.DataArray:
@@ -142,8 +148,9 @@ def draw_alphas(ax: Any, data: xr.Dataset, run: str, kind: str, title: str) -> N
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """Four curves in t, the alphas against their noiseless curves, and what rounding makes of the
-    end: a line per run.
+    """Four curves in t, the alphas with their noiseless curves, and the effect of rounding.
+
+    The effect of rounding on the end has a line per run.
     """
     shown = data.where(right(data))
     figure, axes = plot.panels(

@@ -11,8 +11,9 @@ from ._curves import CURVES, at, draw_one, draw_runs
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """Distance, cosine and excess loss in t, the runs of the right sign; alpha_A per run with the
-    noiseless curve.
+    """Distance, cosine, excess loss and alpha_A in t, of the runs of the right sign.
+
+    alpha_A is shown per run, with the noiseless curve.
     """
     shown = data.where(right_sign(data))
     law = float(data.predicted_right_sign_sign_law.isel(step=0, run=0).mean())

@@ -18,11 +18,9 @@ LINEAR, SOFT, FASTER, TFOLD = (
 CONTEXT = 200
 
 
-def first(data: xr.Dataset, left: float) -> xr.DataArray:
-    """The first recorded step with at most this share of the excess loss; infinite if there is
-    none.
-    """
-    low = data.relative_excess_loss <= left
+def first(data: xr.Dataset, share: float) -> xr.DataArray:
+    """The first recorded step with at most this share of the excess loss; infinite if none."""
+    low = data.relative_excess_loss <= share
     return data.step.isel(step=low.argmax("step")).drop_vars("step").where(low.any("step"), np.inf)
 
 

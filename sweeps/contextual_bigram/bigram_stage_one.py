@@ -1,5 +1,4 @@
-"""What does stage one cost as contexts grow: steps, the gap of the alphas, the distance from the
-line?
+"""What does stage one cost as contexts grow: steps, the alphas' gap, the distance from the line?
 
 With simulated noise and large batches, as lemma D.1 asks for; it ends where alpha_V = 0.1.
 """

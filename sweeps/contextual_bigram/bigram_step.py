@@ -31,21 +31,21 @@ def limit(problem: Problem, config: Config) -> Any:
     return -2 / dynamics.eigenvalues(problem, config)[0]
 
 
-def draw(found: xr.Dataset) -> plot.Drawing:
+def draw(result: xr.Dataset) -> plot.Drawing:
     """The phases over B at the longest T, and the boundary against B for each T with its law."""
     title = f"SGD stays bounded up to η of order √(B/T), and up to 1 at most (t = {STEPS})"
     figure, ((heat, line),) = plot.panels(2, title=title, width=3.8, height=3.2)
-    longest = found[T].values[-1]
-    plot.phases(heat, found.sel({T: longest}), B)
+    longest = result[T].values[-1]
+    plot.phases(heat, result.sel({T: longest}), B)
     plot.finish(heat, "batch size B", "learning rate η", f"share that diverges, T = {longest}")
-    for color, t in enumerate(found[T].values):
-        runs = found.sel({T: t})
+    for color, t in enumerate(result[T].values):
+        runs = result.sel({T: t})
         plot.series(line, runs.boundary, B, f"T = {t}", color=color)
         law = runs.law.mean("seed")
         plot.theory(line, law[B], law, "", color=color, says="edge of stability with noise")
-    plot.reference(line, None, float(found.limit.mean()), "population")
+    plot.reference(line, None, float(result.limit.mean()), "population")
     plot.finish(line, "batch size B", "largest η", xscale="log", yscale="log")
-    plot.ticks(line.xaxis, found[B].values)
+    plot.ticks(line.xaxis, result[B].values)
     return figure
 
 

@@ -21,11 +21,12 @@ SWITCH = [round(np.arcsinh(0.1 * (t / 2 - 1)) / ETA1) for t in LENGTHS]  # K_Q =
 MANY = 2**24
 
 
-def steps(data: xr.Dataset, left: float) -> xr.DataArray:
-    """Steps from the switch until at most this share of the first excess loss is left; NaN where
-    that is never.
+def steps(data: xr.Dataset, share: float) -> xr.DataArray:
+    """Steps from the switch until at most this share of the first excess loss is left.
+
+    It is NaN where that is never.
     """
-    low = data.relative_excess_loss <= left
+    low = data.relative_excess_loss <= share
     first = data.step.isel(step=low.argmax("step")).drop_vars("step") - data[TAU]
     return first.where(low.any("step") & right_sign(data))
 

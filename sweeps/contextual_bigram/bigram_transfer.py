@@ -30,8 +30,9 @@ def law(data: xr.Dataset, name: str) -> xr.DataArray:
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """Recovery, and the spread off the support, against the number of samples; dashed:
-    their laws.
+    """Recovery, and the spread off the support, against the number of samples.
+
+    Dashed: their laws.
     """
     figure, axes = plot.panels(
         2, title="Supports recovered by one step from a pre-trained V", width=4.0, height=3.2

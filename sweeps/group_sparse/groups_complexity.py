@@ -1,5 +1,4 @@
-"""How does the downstream error depend on d + D against dD, on the margin and on the number of
-samples?
+"""How does the downstream error depend on d + D against dD, the margin and the number of samples?
 
 d = D = k, so that d + D = 2k and dD = k^2. W is that of 200 steps at eta = 12 / D^2 on 500 samples;
 it selects less for larger k (attention of 0.96 at k = 3, 0.81 at k = 8), which costs the most at
@@ -58,9 +57,7 @@ def samples_exponent(data: xr.Dataset) -> xr.DataArray:
 
 
 def needed(data: xr.Dataset) -> xr.DataArray:
-    """The number of samples at which the mean error falls to 0.1, interpolated in both logarithms;
-    NaN where it does not.
-    """
+    """The number of samples at which the mean error falls to 0.1, in logarithms; NaN if none."""
     error = errors(data)
     log, after = xr.apply_ufunc(np.log, error.clip(min=1e-6)), (error <= REACHED).argmax("samples")
     before = (after - 1).clip(min=0)
@@ -71,17 +68,18 @@ def needed(data: xr.Dataset) -> xr.DataArray:
     return samples.where((error <= REACHED).any("samples"))
 
 
-def size_exponent(found: xr.DataArray, logs: bool = False) -> xr.DataArray:
+def size_exponent(samples: xr.DataArray, logs: bool = False) -> xr.DataArray:
     """The exponent of k = d = D in numbers of samples n at gamma = 0.1, or in n / log^2 n."""
-    selection = found.sel(margin=0.1)
+    selection = samples.sel(margin=0.1)
     counts = selection.drop_vars(FIELDS.split(), errors="ignore")
     counts = counts.assign_coords(size=selection.group_dim.values)
     return exponent(counts / np.log(counts) ** 2 if logs else counts, "size")
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """A panel per margin: error against the number of samples, solid with W frozen, dotted for
-    logistic regression; and the samples needed against k.
+    """A panel per margin: error against the number of samples; and the samples needed against k.
+
+    Solid with W frozen, dotted for logistic regression.
     """
     is_full = data.sizes["size"] > 1
     title = "Samples needed with W frozen (marks) and by logistic regression (d = D = k)"

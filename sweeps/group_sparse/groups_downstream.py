@@ -1,6 +1,4 @@
-"""What is the pre-trained W worth downstream, against training from scratch and logistic
-regression?
-"""
+"""What is pre-trained W worth downstream, against training from scratch and logistic regression?"""
 
 import xarray as xr
 
@@ -44,11 +42,12 @@ def fitted(data: xr.Dataset, size: str = SIZE) -> xr.DataArray:
     return accuracies.assign_coords(run=list(FITTED)).rename(run="samples")
 
 
-def gain(data: xr.Dataset, other: str, low: int, high: int) -> xr.DataArray:
-    """Accuracy with W frozen minus another kind's, (d, D) = (4, 6), over numbers of samples from
-    low to high.
+def gain(data: xr.Dataset, kind: str, low: int, high: int) -> xr.DataArray:
+    """Accuracy with W frozen minus another kind's, for (d, D) = (4, 6).
+
+    It is over numbers of samples from low to high.
     """
-    return (curve(data, "W frozen") - curve(data, other)).sel(samples=slice(low, high))
+    return (curve(data, "W frozen") - curve(data, kind)).sel(samples=slice(low, high))
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:

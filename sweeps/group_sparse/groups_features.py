@@ -15,10 +15,10 @@ def ways(*names: str) -> dict[str, list]:
     return table("run algorithm attention", [(name, *TRAINED[name]) for name in names])
 
 
-def lead(data: xr.Dataset, other: str) -> xr.DataArray:
+def lead(data: xr.Dataset, kind: str) -> xr.DataArray:
     """Accuracy with W frozen minus another kind's, mean over 10 to 60 samples, for every law."""
     means = accuracy(data).sel(samples=slice(10, 60)).mean("samples")
-    return means.sel(run="W frozen", drop=True) - means.sel(run=other, drop=True)
+    return means.sel(run="W frozen", drop=True) - means.sel(run=kind, drop=True)
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:

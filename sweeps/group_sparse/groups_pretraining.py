@@ -22,8 +22,9 @@ def at(data: xr.Dataset, t: int) -> xr.Dataset:
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """A row per setting, a panel per curve of the talk; dashed: the population with all attention
-    on j* from the start.
+    """A row per setting, a panel per curve of the talk.
+
+    Dashed: the population with all attention on j* from the start.
     """
     title = "Pre-training selects the group $j^*$ = 2"
     figure, axes = plot.panels(4, data.sizes["setting"], width=3.2, title=title)

@@ -55,8 +55,9 @@ ONLINE = THEORY.algorithms["downstream"]._replace(init=selecting)
 
 
 def quantile(values: xr.DataArray, q: float) -> xr.DataArray:
-    """A quantile over the seeds, as the mean of all order statistics with the weights of Harrell
-    and Davis, which changes little where one run is left out.
+    """A quantile over the seeds, as the mean of all order statistics.
+
+    The weights are those of Harrell and Davis. It changes little where one run is left out.
     """
     n = values.sizes["seed"]
     ends = betainc((n + 1) * q, (n + 1) * (1 - q), np.arange(n + 1) / n)
@@ -78,8 +79,9 @@ def in_samples(data: xr.Dataset) -> xr.DataArray:
 
 
 def in_delta(data: xr.Dataset) -> xr.DataArray:
-    """The excess at delta = 0.02 over that at 0.1, divided by the ratio of log(0.5/delta), 2, for n
-    up to 50.
+    """The excess at delta = 0.02 over that at 0.1, divided by 2, for n up to 50.
+
+    The ratio of log(0.5/delta) is 2.
     """
     spread = excess(data).sel(samples=slice(None, 50))
     return spread.sel(delta=0.02) / spread.sel(delta=0.1) / 2

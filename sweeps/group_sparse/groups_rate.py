@@ -78,8 +78,9 @@ def group_exponent(data: xr.Dataset) -> xr.DataArray:
 
 
 def time_to_select(data: xr.Dataset) -> xr.DataArray:
-    """The first recorded step with an attention of 0.9 from every query, on average over samples;
-    interpolated between records.
+    """The first step with an attention of 0.9 from every query, on average over samples.
+
+    It is interpolated between records.
     """
     values = against_groups(data.relevant_attention_min).sel(step=slice(0, T))
     after = (values >= REACHED).argmax("step")
@@ -95,8 +96,9 @@ def time_exponent(data: xr.Dataset) -> xr.DataArray:
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """Loss and attention in t, the loss at t = 500 and the time to select against D; dashed: the
-    power laws with their constants.
+    """Loss and attention in t, the loss at t = 500 and the time to select against D.
+
+    Dashed: the power laws with their constants.
     """
     shown = [name for name in GROUPS if name in data.run]
     is_full = shown == GROUPS

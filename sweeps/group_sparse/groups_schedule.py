@@ -1,10 +1,9 @@
-"""At the theorem's T* = D^3, how much attention is missing, how far is v from v*, and what is the
-loss?
+"""At T* = D^3, how much attention is missing, how far is v from v*, and what is the loss?
 
-The population is six numbers on 1000 samples completed by the symmetries of their law. There v1 is
-a multiple of v* at every step; what its direction misses is told from finite samples, by descent at
-D = 4 and 8. Windows: 3.5 bootstrap deviations over seeds or more, key 100. Long, because the
-theorem has three statements about T*, each with its own axis.
+T* is that of the theorem. The population is six numbers on 1000 samples completed by the symmetries
+of their law. There v1 is a multiple of v* at every step; what its direction misses is told from
+finite samples, by descent at D = 4 and 8. Windows: 3.5 bootstrap deviations over seeds or more, key
+100. Long, because the theorem has three statements about T*, each with its own axis.
 """
 
 from typing import Any
@@ -53,8 +52,9 @@ def missing(data: xr.Dataset) -> xr.DataArray:
 
 
 def bending(data: xr.Dataset) -> xr.DataArray:
-    """The ratio of the falls of the logarithm of what is missing from D = 8 to 12 and from 4 to 6:
-    twice as much for exp(-c D), as much for a power of D.
+    """The ratio of the falls of the logarithm of what is missing from D = 8 to 12 and from 4 to 6.
+
+    It is twice as much for exp(-c D), as much for a power of D.
     """
     log = xr.apply_ufunc(np.log, missing(data))
     return (log.sel(run=8) - log.sel(run=12)) / (log.sel(run=4) - log.sel(run=6))
@@ -80,8 +80,9 @@ def error(data: xr.Dataset) -> xr.DataArray:
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """The missing attention and the loss at t = D^3 against D, the loss against epsilon, and the
-    direction error against t.
+    """The missing attention and the loss at t = D^3 against D, and the loss against epsilon.
+
+    The last panel has the direction error against t.
     """
     title = "At t = D³: attention that is missing, and loss (d = 4, η = 0.25)"
     is_full = f"n = {SAMPLES[0]}" in data.run

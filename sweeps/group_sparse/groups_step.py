@@ -24,16 +24,16 @@ def falls(data: xr.Dataset) -> xr.DataArray:
     return data.loss.diff("step").max("step", skipna=False) <= 0
 
 
-def draw(found: xr.Dataset) -> plot.Drawing:
+def draw(result: xr.Dataset) -> plot.Drawing:
     """The phases over D and eta, and the boundary against D with its law."""
     title = f"The loss falls at each of {STEPS} steps up to η = 16/(D(D + 1)), on samples"
     figure, ((heat, line),) = plot.panels(2, title=title, width=3.6, height=3.0)
-    plot.phases(heat, found, D)
+    plot.phases(heat, result, D)
     plot.finish(heat, "groups D", "step size η", "share that falls", legend=False)
-    plot.series(line, found.boundary, D, "largest η of a falling loss")
-    plot.theory(line, found[D], found.law.mean("seed"), "16 / (D (D + 1)): edge for the bias")
+    plot.series(line, result.boundary, D, "largest η of a falling loss")
+    plot.theory(line, result[D], result.law.mean("seed"), "16 / (D (D + 1)): edge for the bias")
     plot.finish(line, "groups D", "step size η", xscale="log", yscale="log")
-    plot.ticks(line.xaxis, found[D].values)
+    plot.ticks(line.xaxis, result[D].values)
     return figure
 
 

@@ -44,8 +44,10 @@ def rate(loss: xr.DataArray) -> xr.DataArray:
 
 
 def drops(loss: xr.DataArray) -> xr.DataArray:
-    """The number of times at which the loss falls fastest: peaks of -dL/dt between which it is at
-    most half as large. Rates below 1e-9 of the largest count as zero.
+    """The number of times at which the loss falls fastest.
+
+    These are peaks of -dL/dt between which it is at most half as large. Rates below 1e-9 of the
+    largest count as zero.
     """
     return xr.apply_ufunc(_peaks, rate(loss), input_core_dims=[["step"]], vectorize=True)
 

@@ -30,7 +30,7 @@ def select(data: xr.Dataset, form: str) -> xr.Dataset:
 
 
 def principal(data: xr.Dataset) -> xr.DataArray:
-    """At the m-th pause: the largest distance of a component from 1 for d <= m and from 0 beyond."""
+    """At the m-th pause: the largest distance of a component from 1 for d <= m, from 0 beyond."""
     pauses = at_pauses(select(data, "separate"), ON_POPULATION)
     place = xr.DataArray(np.arange(1, pauses.sizes["component"] + 1), dims="component")
     return abs(pauses.components - (place <= pauses.pause)).max("component", skipna=False)

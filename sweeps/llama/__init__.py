@@ -1,5 +1,6 @@
-"""Shared parts of the experiments on a Llama: the model, calibration windows by seed, and cells
-that are measured once.
+"""Shared parts of the experiments on a Llama: model, calibration windows by seed, and cells.
+
+Each cell is measured once.
 
 The source prunes Llama 3.2-1B with C4. Here a small Llama is trained on the sources of Python's
 standard library (`_training`), calibrated on 8 windows of 128 tokens and evaluated on 128 windows

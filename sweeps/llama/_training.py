@@ -59,8 +59,9 @@ def advance(state: Any, windows: jax.Array, steps: int) -> Any:
 
 
 def trained(folder: Path, steps: int, progress: Any = None) -> tuple[Weights, Config]:
-    """The model after `steps` steps, from its checkpoint in `folder` if it is there; a training
-    that was stopped goes on. The name of the checkpoint carries corpus and steps.
+    """The model after `steps` steps, from its checkpoint in `folder` if it is there.
+
+    A training that was stopped goes on. The name of the checkpoint carries corpus and steps.
     """
     stream = corpus().train
     mark = zlib.crc32(stream.tobytes(), zlib.crc32(repr(CONFIG).encode()))
@@ -71,11 +72,11 @@ def trained(folder: Path, steps: int, progress: Any = None) -> tuple[Weights, Co
     return model
 
 
-def train(stream: np.ndarray, kept: Path, steps: int, progress: Any) -> Weights:
+def train(stream: np.ndarray, checkpoint: Path, steps: int, progress: Any) -> Weights:
     """The weights after `steps` steps; the state is kept in a file, from which it goes on."""
     weights = llama.init(jax.random.key(0), CONFIG)
     state = (weights, optimizer(steps).init(weights))
-    begun, state = opened(kept, state)
+    begun, state = opened(checkpoint, state)
     start = time.perf_counter()
     for t in range(begun, steps, AT_ONCE):
         random = np.random.default_rng([1, t])
@@ -85,20 +86,21 @@ def train(stream: np.ndarray, kept: Path, steps: int, progress: Any) -> Weights:
         if progress is not None:
             remaining = (time.perf_counter() - start) / (done - begun) * (steps - done)
             progress("training", done, steps, remaining)
-        part = kept.with_suffix(".part")
+        part = checkpoint.with_suffix(".part")
         with part.open("wb") as file:
             np.savez(file, np.asarray(done), *jax.device_get(jax.tree.leaves(state)))
-        part.replace(kept)
+        part.replace(checkpoint)
     return state[0]
 
 
-def opened(kept: Path, start: Any) -> tuple[int, Any]:
-    """Steps made, and the state after them, from the file that `train` keeps; 0 and the start where
-    there is none, or a damaged one.
+def opened(checkpoint: Path, start: Any) -> tuple[int, Any]:
+    """Steps made, and the state after them, from the file that `train` keeps.
+
+    0 and the start where there is none, or a damaged one.
     """
     leaves, tree = jax.tree.flatten(start)
     try:
-        with np.load(kept) as file:
+        with np.load(checkpoint) as file:
             done, *arrays = (file[name] for name in file.files)
     except (OSError, ValueError, EOFError, zipfile.BadZipFile):
         return 0, start

@@ -16,8 +16,10 @@ SINGULAR = 1e-12  # smallest over largest eigenvalue
 
 
 def experiment(folder: Path, key: int, progress: Any, steps: int, seeds: int) -> xr.Dataset:
-    """Per layer: the extreme eigenvalues of X X^T (n = d tokens, after RMSNorm), the smallest
-    attention on the causal support, the smallest weight of W_Q and W_K.
+    """Per layer: the extreme eigenvalues of X X^T, the smallest attention, the smallest weight.
+
+    X X^T is that of n = d tokens after RMSNorm, attention that on the causal support, and the
+    weight one of W_Q and W_K.
     """
     weights, config = trained(folder.parent, steps, progress)
 
@@ -33,8 +35,10 @@ def experiment(folder: Path, key: int, progress: Any, steps: int, seeds: int) ->
 
 
 def constants(layer: Layer, inputs: Any, config: Config) -> dict[str, float]:
-    """The constants on inputs (S, n, d): of X X^T those of the median window, and the share of
-    windows where it is singular; of attention and weights the smallest.
+    """The constants of X X^T, attention and weights on inputs (S, n, d).
+
+    Of X X^T those of the median window, and the share of windows where it is singular; of attention
+    and weights the smallest.
     """
     X = np.asarray(inputs, np.float64)
     values = np.linalg.eigvalsh(X @ X.swapaxes(1, 2))

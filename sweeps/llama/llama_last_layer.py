@@ -25,8 +25,9 @@ def experiment(
     ratios: list[float],
     seeds: int,
 ) -> xr.Dataset:
-    """Errors of the last layer, pruned alone on what reaches it, over lengths at half the weights
-    and over ratios at the last length.
+    """Errors of the last layer, pruned alone on what reaches it, over lengths and over ratios.
+
+    Lengths are at half the weights, ratios at the last length.
     """
     weights, config = trained(folder.parent, steps, progress)
     before = replace(weights, layers=weights.layers[:-1])
@@ -74,8 +75,9 @@ def rise(data: xr.Dataset, *ratios: float) -> xr.DataArray:
 
 
 def slower(data: xr.Dataset) -> xr.DataArray:
-    """The rise of the gradient mask's error from the first ratio to the last over that of each
-    baseline.
+    """The rise of the gradient mask's error over that of each baseline.
+
+    It is the rise from the first ratio to the last.
     """
     rises = rise(data, *at(data, "ratio").ratio.values[[0, -1]]).squeeze("ratio", drop=True)
     return rises.sel(attention="gradient", drop=True) / rises.sel(attention=list(METHODS[1:]))

@@ -112,7 +112,7 @@ FIGURE = Figure(
             statement="Table 1 has less perplexity with “Wanda MLP” than with “SparseGPT MLP”, read as: this also holds with the MLP at 0.5 and dense attention, in every run.",
             why="SparseGPT updates the kept weights, so a worse MLP hints at a fault in the table's baseline.",
             measure=lambda data: data.perplexity.sel(attention="dense", ratio=0.5).pipe(
-                lambda found: found.sel(mlp="sparsegpt") - found.sel(mlp="wanda")
+                lambda perplexity: perplexity.sel(mlp="sparsegpt") - perplexity.sel(mlp="wanda")
             ),
             bound=at_least(0.0),
             statistic="each",

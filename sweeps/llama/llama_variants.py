@@ -78,8 +78,10 @@ def experiment(
 
 
 def lead(data: xr.Dataset) -> xr.DataArray:
-    """Excess perplexity of the variant that is best on the mean over seeds, over that of SparseGPT,
-    on the amount of text that is better for it.
+    """Excess perplexity of the best variant over that of SparseGPT.
+
+    The variant is best on the mean over seeds; SparseGPT is on the amount of text that is better
+    for it.
     """
     perplexity = data.perplexity.sel(temperature=False)
     cost = perplexity - perplexity.sel(variant="dense")

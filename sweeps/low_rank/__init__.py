@@ -1,5 +1,4 @@
-"""Shared parts of the figures of low_rank: five settings, measures, and the drawing of curves and
-bars.
+"""Shared parts of the figures of low_rank: five settings, measures, drawings of curves and bars.
 
 S1 and S1p interpret A as one vector for all positions, P1 and P1p as one per position. The p means
 W(0) = delta^2 I with delta = 0.1, as section IV prints it; otherwise it is delta I. G has a larger
@@ -39,9 +38,9 @@ def pick(zipped: dict[str, list], *places: int) -> dict[str, list]:
     return {name: [values[place] for place in places] for name, values in zipped.items()}
 
 
-def runs(steps: int, **others: Any) -> dict[str, Any]:
-    """A sweep of eight seeds in float32, recorded at the start and the end, or as others say."""
-    return {"seeds": 8, "steps": steps, "record": [0, steps], "dtype": "float32"} | others
+def runs(steps: int, **changes: Any) -> dict[str, Any]:
+    """A sweep of eight seeds in float32, recorded at the start and the end, with changes."""
+    return {"seeds": 8, "steps": steps, "record": [0, steps], "dtype": "float32"} | changes
 
 
 FULL = runs(160, zip=SETTINGS, seeds=10, record=[0, 120, 150, 160])
@@ -79,9 +78,9 @@ def rank_cost(data: xr.Dataset, rank: Any, name: str = "truncated_loss") -> xr.D
     )
 
 
-def ratio(singular_values: xr.DataArray, r: int, other: int) -> xr.DataArray:
+def ratio(singular_values: xr.DataArray, r: int, divisor: int) -> xr.DataArray:
     """s_r over another singular value."""
-    return singular_values.sel(index=r, drop=True) / singular_values.sel(index=other, drop=True)
+    return singular_values.sel(index=r, drop=True) / singular_values.sel(index=divisor, drop=True)
 
 
 def worst(*values: xr.DataArray) -> xr.DataArray:

@@ -30,8 +30,9 @@ def alpha(data: xr.Dataset) -> xr.DataArray:
 
 
 def fitted(data: xr.Dataset, level: float = 0.1) -> xr.DataArray:
-    """The first time at which the test loss falls below a level, between records by
-    straight lines.
+    """The first time at which the test loss falls below a level.
+
+    Between records it is interpolated by straight lines.
     """
     step = data.step.values.astype(float)
 

@@ -1,6 +1,4 @@
-"""From which initial delta and xi does attention learn, and what of W_Q and W_K is of the order of
-delta?
-"""
+"""Which initial delta and xi let attention learn, and what of W_Q and W_K is of order delta?"""
 
 import xarray as xr
 
@@ -24,8 +22,10 @@ def power(data: xr.Dataset) -> xr.DataArray:
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """The gain of attention over delta and xi, for both interpretations of A, and the irrelevant
-    diagonal of W_Q and W_K against delta. The loss is small in every cell.
+    """The gain of attention over delta and xi, and the irrelevant diagonal against delta.
+
+    The gain is that for both interpretations of A, the diagonal that of W_Q and W_K. The loss is
+    small in every cell.
     """
     outputs = data.output.values
     figure, axes = plot.panels(

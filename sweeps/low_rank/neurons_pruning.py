@@ -1,6 +1,4 @@
-"""Which share of the neurons stays small, and what does it cost to prune small, large or random
-ones?
-"""
+"""Which share of neurons stays small, and what does pruning small, large or random ones cost?"""
 
 import numpy as np
 import xarray as xr
@@ -30,8 +28,10 @@ def per_share(rates: list[float]) -> Measure:
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """Sorted norms, sorted changes, the loss against the share pruned: small first in all settings,
-    all orders in one setting of each interpretation of A.
+    """Sorted norms, sorted changes, and the loss against the share pruned.
+
+    The loss is shown for small first in all settings, and for all orders in one setting of each
+    interpretation of A.
     """
     names = list(data.setting.values)
     figure, axes = panels(

@@ -19,8 +19,9 @@ def small_rows(data: xr.Dataset) -> xr.DataArray:
 
 
 def share_small(data: xr.Dataset, active: bool) -> xr.DataArray:
-    """The share of small neurons among those active, or inactive, on the mean token of their own
-    class at the start.
+    """The share of small neurons among those active, or inactive, at the start.
+
+    They are active, or inactive, on the mean token of their own class.
     """
     first, second = (data.neuron_start.isel(class_mean=c) > 0 for c in (0, 1))
     among = xr.where(data.neuron_class == 0, first, second) == active
@@ -33,8 +34,9 @@ def off_law(data: xr.Dataset) -> xr.DataArray:
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """The small share and its laws against the noise; shares of small neurons by what they were at
-    the start.
+    """The small share and its laws against the noise, and shares of small neurons.
+
+    The latter are by what the neurons were at the start.
     """
     figure, (small, share, dead) = panels(
         3, "Neurons inactive on their own class mean stay small (setting G)", across=2

@@ -31,7 +31,7 @@ CELLS: dict[str, list] = {
 
 
 def places(data: xr.Dataset) -> tuple[xr.DataArray, xr.DataArray]:
-    """The place of each neuron when they are sorted by norm, from 0 on, and the number of neurons."""
+    """The place of each neuron when sorted by norm, from 0 on, and the number of neurons."""
     norms = data.neuron_norms
     axis = norms.get_axis_num("neuron")
     place = norms.copy(data=np.argsort(np.argsort(norms.values, axis=axis), axis=axis))
@@ -45,9 +45,9 @@ def among(data: xr.Dataset, values: xr.DataArray, large: bool) -> xr.DataArray:
     return values.where(some).mean("neuron")
 
 
-def over_m(found: xr.DataArray, start: str) -> xr.DataArray:
+def over_m(values: xr.DataArray, start: str) -> xr.DataArray:
     """The cells of a start over m."""
-    some = found.sel(cell=[cell for cell in found.cell.values if str(cell).startswith(start)])
+    some = values.sel(cell=[cell for cell in values.cell.values if str(cell).startswith(start)])
     return some.assign_coords(cell=some.num_neurons.values.astype(float)).rename(cell="m")
 
 
@@ -57,13 +57,15 @@ def powers(*values: xr.DataArray) -> xr.DataArray:
     return worst(*(exponent(mean, "m") for mean in means))
 
 
-def projected(data: xr.Dataset, own: bool) -> tuple[xr.DataArray, xr.DataArray]:
-    """Sizes of the projections of o_i and of o_i - o_i(0) on the pattern of the neuron's class, or
-    on all others, of which the mean is taken.
+def projected(data: xr.Dataset, own_pattern: bool) -> tuple[xr.DataArray, xr.DataArray]:
+    """Sizes of the projections of o_i and of o_i - o_i(0) on patterns.
+
+    `own_pattern`: on the pattern of the neuron's class; else on all others, of which the mean is
+    taken.
     """
     sizes = (abs(data.neuron_projections), abs(data.neuron_change_projections))
     pattern = xr.DataArray(np.arange(sizes[0].sizes["pattern"]), dims="pattern")
-    shown = (pattern == data.neuron_class) == own
+    shown = (pattern == data.neuron_class) == own_pattern
     first, second = (x.where(shown).mean("pattern") for x in sizes)
     return first, second
 
@@ -73,18 +75,24 @@ def share(data: xr.Dataset) -> xr.DataArray:
     return 1 - last(data.small_fraction)
 
 
-def extremes(data: xr.Dataset, own: bool) -> tuple[xr.DataArray, xr.DataArray]:
-    """The least size of the projections of o_i and of o_i - o_i(0) on the pattern of the neuron's
-    class, over L, or the largest one on another pattern, over the other neurons.
+def extremes(data: xr.Dataset, own_pattern: bool) -> tuple[xr.DataArray, xr.DataArray]:
+    """The extreme sizes of the projections of o_i and of o_i - o_i(0) on patterns.
+
+    `own_pattern`: the least size on the pattern of the neuron's class, over L; else the largest one
+    on another pattern, over the other neurons.
     """
     place, m = places(data)
     pattern = xr.DataArray(np.arange(data.sizes["pattern"]), dims="pattern")
     of_set = place >= np.round(m * (1 - share(data)))
     shown = (
-        (pattern == data.neuron_class) & of_set if own else (pattern != data.neuron_class) & ~of_set
+        (pattern == data.neuron_class) & of_set
+        if own_pattern
+        else (pattern != data.neuron_class) & ~of_set
     )
     sizes = [abs(x).where(shown) for x in (data.neuron_projections, data.neuron_change_projections)]
-    ends = [x.min(["neuron", "pattern"]) if own else x.max(["neuron", "pattern"]) for x in sizes]
+    ends = [
+        x.min(["neuron", "pattern"]) if own_pattern else x.max(["neuron", "pattern"]) for x in sizes
+    ]
     return ends[0], ends[1]
 
 
@@ -100,8 +108,8 @@ def norms_beyond_start(data: xr.Dataset) -> xr.DataArray:
 
 
 def largest_beyond_start(data: xr.Dataset) -> xr.DataArray:
-    """That of the largest projection of a neuron off L on another pattern than that of its class."""
-    return beyond_start(data, extremes(data, own=False)[0])
+    """That of the largest projection of a neuron off L on a pattern other than its class's."""
+    return beyond_start(data, extremes(data, own_pattern=False)[0])
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
@@ -193,7 +201,7 @@ FIGURE = Figure(
             "LR-123",
             origin=interpretation(PAPER, "(11), (12), first inequalities"),
             statement="“i in L” in (11) and (12) means every neuron above the largest gap, read as: the least projection of such a neuron, and of its change, on the pattern of its class has an exponent of m of at least -0.75, for both starts.",
-            measure=lambda data: powers(*extremes(data, own=True)),
+            measure=lambda data: powers(*extremes(data, own_pattern=True)),
             bound=at_least(-0.75),
             why="A mean over large neurons could hide some that have no part in the answer.",
         ),
@@ -201,7 +209,7 @@ FIGURE = Figure(
             "LR-124",
             origin=interpretation(PAPER, "(11), (12), second inequalities"),
             statement="“i not in L” in (11) and (12) means every other neuron, read as: the largest projection of such a neuron, and of its change, on another pattern than that of its class has an exponent of m of at most -0.25, for both starts.",
-            measure=lambda data: powers(*extremes(data, own=False)),
+            measure=lambda data: powers(*extremes(data, own_pattern=False)),
             bound=at_most(-0.25),
             expect="fails",
             why="A single neuron off L with a large projection would be missed when it is pruned.",

@@ -25,9 +25,7 @@ def beyond(data: xr.Dataset) -> xr.DataArray:
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """Loss and error over the width of queries and values, against the number of
-    relevant patterns.
-    """
+    """Loss and error by the width of queries and values and the number of relevant patterns."""
     R = data.num_relevant_patterns
     figure, axes = panels(
         2, "Few query and value dimensions against R relevant patterns", width=4.2

@@ -1,4 +1,4 @@
-"""Are rank 2 and the small neurons the same on the data of the theorem, unit tokens with drawn labels?
+"""Are rank 2 and the small neurons the same on the theorem's data, unit tokens with drawn labels?
 
 Section IV has Gaussian noise, and tokens of norm 1.09; sections II and III-A ask for tokens of norm
 1 and for classes whose sizes differ by O(sqrt(N)), as drawn labels do.

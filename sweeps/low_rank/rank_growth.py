@@ -1,5 +1,6 @@
-"""Does the relevant diagonal of (7) grow as sqrt(log T), and does the rest fall as 1/T, with the
-step size that T belongs to?
+"""Does the relevant diagonal of (7) grow as sqrt(log T), and does the rest fall as 1/T?
+
+The step size is the one that T belongs to.
 """
 
 import numpy as np
@@ -22,9 +23,9 @@ CELLS: dict[str, list] = {
 }
 
 
-def over_T(found: xr.DataArray, setting: str) -> xr.DataArray:
+def over_T(values: xr.DataArray, setting: str) -> xr.DataArray:
     """The cells of a setting over T."""
-    some = found.sel(cell=[cell for cell in found.cell.values if str(cell).startswith(setting)])
+    some = values.sel(cell=[cell for cell in values.cell.values if str(cell).startswith(setting)])
     return some.assign_coords(cell=some.steps.values).rename(cell="T")
 
 

@@ -43,8 +43,9 @@ def without(data: xr.Dataset, heads: int, shape: str | list[str]) -> xr.DataArra
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """The largest singular values of any change over its first, loss by rank, loss by heads
-    removed, attention in t.
+    """Singular values, loss by rank, loss by heads removed, and attention in t.
+
+    The singular values are the largest of any change over its first.
     """
     figure, axes = panels(4, "Changes have rank 2 with several heads and layers (P1)", width=3.4)
     s, first_five = last(data.singular_values), slice(0, 5)

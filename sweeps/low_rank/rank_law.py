@@ -1,6 +1,4 @@
-"""Is the rank of a change that of the relevant patterns that occur independently, or that of the
-classes?
-"""
+"""Is the rank of a change that of the independent relevant patterns, or that of the classes?"""
 
 import xarray as xr
 
@@ -42,8 +40,9 @@ def gap(matrices: list[str]) -> Measure:
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """Singular values over the largest and the loss by rank with one a for all positions; ranks of
-    all tasks, P: one a per position.
+    """Singular values over the largest, the loss by rank, and the ranks of all tasks.
+
+    The first two are those with one a for all positions. P: one a per position.
     """
     figure, axes = panels(
         7, "The rank follows independent patterns, or classes (R patterns, K outputs)", across=2

@@ -47,9 +47,9 @@ BLOCKS = {
 }
 
 
-def over_M(found: xr.DataArray, setting: str) -> xr.DataArray:
+def over_M(values: xr.DataArray, setting: str) -> xr.DataArray:
     """The cells of a setting over M."""
-    some = found.sel(cell=[cell for cell in found.cell.values if str(cell).startswith(setting)])
+    some = values.sel(cell=[cell for cell in values.cell.values if str(cell).startswith(setting)])
     return some.assign_coords(cell=some.num_patterns.values).rename(cell="M")
 
 
@@ -66,8 +66,9 @@ def fall(data: xr.Dataset, name: str, *matrices: str) -> xr.DataArray:
 
 
 def shared(data: xr.Dataset) -> xr.DataArray:
-    """The exponents of M in the relevant rows of irrelevant columns of W_Q and W_K over their
-    relevant diagonal, with one a for all positions.
+    """The exponents of M in relevant rows of irrelevant columns over the relevant diagonal.
+
+    They are those of W_Q and W_K, with one a for all positions.
     """
     sizes = parts(abs(data.projections.sel(projection=["WQ", "WK"])))
     above, diagonal = (

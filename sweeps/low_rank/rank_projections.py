@@ -15,7 +15,9 @@ from . import FULL, PAPER, QUICK, SHARED, Measure, bars, only, worst
 
 
 def parts(P: xr.DataArray) -> xr.Dataset:
-    """Means over blocks: relevant diagonal and cross terms, irrelevant rows on relevant columns and
+    """Means over the blocks of P.
+
+    The blocks are the relevant diagonal and cross terms, irrelevant rows on relevant columns and
     the other way round, the irrelevant diagonal and the entries beside it.
     """
     i, j = (xr.DataArray(np.arange(P.sizes["pattern"]), dims=dim) for dim in ("left", "pattern"))
@@ -38,8 +40,9 @@ def part(name: str, matrix: str | list[str]) -> Measure:
 
 
 def off_scores(data: xr.Dataset) -> xr.DataArray:
-    """Mean size of the cross terms or of the irrelevant rows of W_Q and W_K, the larger one, over
-    the relevant diagonal, with one a for all positions.
+    """Mean size of the cross terms or of the irrelevant rows over the relevant diagonal.
+
+    The larger one of both is taken, of W_Q and W_K, with one a for all positions.
     """
     P = data.projections.sel(setting=SHARED, projection=["WQ", "WK"])
     sizes = parts(abs(P))
@@ -47,8 +50,9 @@ def off_scores(data: xr.Dataset) -> xr.DataArray:
 
 
 def own_cosine(data: xr.Dataset) -> xr.DataArray:
-    """The cosines of o_i and of o_i - o_i(0) with the pattern of the neuron's class, means over the
-    larger half of the neurons.
+    """The cosines of o_i and of o_i - o_i(0) with the pattern of the neuron's class.
+
+    They are means over the larger half of the neurons.
     """
     large = data.neuron_norms >= data.neuron_norms.median("neuron")
 

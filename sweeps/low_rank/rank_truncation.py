@@ -42,16 +42,18 @@ def single_cost(data: xr.Dataset) -> xr.DataArray:
 
 
 def gain(data: xr.Dataset) -> xr.DataArray:
-    """The gain of attention with one a per position minus that with one for all, the least of each
-    run.
+    """The gain of attention with one a per position minus that with one for all.
+
+    It is the least of each run.
     """
     end = final(data.relevant_attention)
     return end.sel(setting=PER_POSITION).min("setting") - end.sel(setting=SHARED).max("setting")
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """Loss, attention of all and of the relevant queries against the rank; one matrix cut to rank 1
-    at a time.
+    """Loss, attention of all and of the relevant queries against the rank.
+
+    The last panel has one matrix cut to rank 1 at a time.
     """
     figure, axes = panels(4, "Rank 2 keeps loss and attention when all changes are cut", width=3.3)
     ranks = [r for r in RANKS if r in data["kept_rank"]]

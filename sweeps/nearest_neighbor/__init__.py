@@ -45,10 +45,10 @@ QUICK = {
 }
 
 
-def settings(rows: list[tuple[int, int, float, float]], *, without: str = "") -> dict[str, list]:
+def settings(rows: list[tuple[int, int, float, float]], *, omitted: str = "") -> dict[str, list]:
     """Settings (d, N, sigma, eta), or all of them but one, as one labeled axis."""
     named = [dict(zip(SYMBOLS, row, strict=True)) for row in rows]
-    columns = {name: [row[name] for row in named] for name in SYMBOLS if name != without}
+    columns = {name: [row[name] for row in named] for name in SYMBOLS if name != omitted}
     label = lambda row: ", ".join(f"{SYMBOLS[name]}={row[name]:g}" for name in columns)
     return {"setting": [label(row) for row in named]} | columns
 

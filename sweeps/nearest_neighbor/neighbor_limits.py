@@ -1,7 +1,7 @@
-"""When does the layer's softmax select the nearest example, and how does its error under shift go
-with N?
+"""When does the softmax select the nearest example, and how does its error under shift go with N?
 
-Nothing is trained: (xi1, xi2) are set, and d = 3, where P(t* < 1 - r) = ((2 - r) / 2)^N.
+The softmax is that of the layer. Nothing is trained: (xi1, xi2) are set, and d = 3, where
+P(t* < 1 - r) = ((2 - r) / 2)^N.
 """
 
 import numpy as np

@@ -44,8 +44,8 @@ FIGURE = Figure(
     theory=THEORY,
     config=Config(),
     sweep=RUNS
-    | {"zip": settings(ROWS[:3:2], without=SIGMA), "vary": {SIGMA: [0.0, 1.0, 5.0, 10.0]}},
-    quick=QUICK | {"zip": settings(ROWS[:1], without=SIGMA), "vary": {SIGMA: [0.0, 5.0]}},
+    | {"zip": settings(ROWS[:3:2], omitted=SIGMA), "vary": {SIGMA: [0.0, 1.0, 5.0, 10.0]}},
+    quick=QUICK | {"zip": settings(ROWS[:1], omitted=SIGMA), "vary": {SIGMA: [0.0, 5.0]}},
     draw=draw,
     claims=(
         Claim(

@@ -18,8 +18,9 @@ def flow(data: xr.Dataset, name: str) -> xr.DataArray:
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """Level lines of the loss with the directions of the flow; runs from the left edge and from the
-    others.
+    """Level lines of the loss with the directions of the flow, and runs.
+
+    The runs start at the left edge and at other places.
     """
     figure, axes = plot.panels(
         2,

@@ -26,8 +26,9 @@ ROWS = [(4, 4, 5.0, 10.0), (3, 8, 5.0, 10.0), (8, 16, 5.0, 20.0)]
 
 
 def worst(data: xr.Dataset) -> xr.DataArray:
-    """(f - y)^2 / R^2 where every example is at -q and has the same label: the query has the
-    logit xi1 - xi2, they have -xi1.
+    """(f - y)^2 / R^2 where every example is at -q and has the same label.
+
+    The query has the logit xi1 - xi2, they have -xi1.
     """
     return (1 + data[N] * np.exp(data.xi2 - 2 * data.xi1)) ** -2.0
 

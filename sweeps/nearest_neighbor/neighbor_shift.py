@@ -1,6 +1,4 @@
-"""How large is the error on prompts whose examples near the query were flipped, and does a bound
-say so?
-"""
+"""How large is the error where examples near the query were flipped, and does a bound say so?"""
 
 import xarray as xr
 
@@ -21,8 +19,9 @@ def curves(data: xr.Dataset) -> xr.DataArray:
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """Error in t for every delta with its bound, a panel per setting; the largest error over its
-    bound.
+    """Error in t for every delta with its bound, a panel per setting.
+
+    The last panel has the largest error over its bound.
     """
     figure, axes = plot.panels(
         data.sizes["setting"] + 1,

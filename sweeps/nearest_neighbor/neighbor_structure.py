@@ -1,5 +1,6 @@
-"""How far is W, trained on finitely many prompts, from diag(xi1 I, 0, -xi2), and what is the
-query's logit?
+"""How far is W from diag(xi1 I, 0, -xi2), and what is the query's logit?
+
+W is trained on finitely many prompts.
 """
 
 import xarray as xr
@@ -38,8 +39,9 @@ def distance(data: xr.Dataset) -> xr.DataArray:
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """Distance of W from its structure against the number of prompts; xi1 of each route; the
-    query's logit.
+    """Distance of W from its structure and xi1 against the number of prompts; the query's logit.
+
+    xi1 has a line for each route.
     """
     figure, axes = plot.panels(
         3,

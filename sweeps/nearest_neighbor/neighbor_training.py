@@ -1,6 +1,4 @@
-"""How do loss and parameters of the layer go with t over (d, N), and do they follow the laws of
-near ties?
-"""
+"""How do the layer's loss and parameters go with t, d and N, and do the laws of near ties hold?"""
 
 import numpy as np
 import xarray as xr
@@ -42,7 +40,10 @@ def learned(data: xr.Dataset, values: xr.DataArray) -> xr.DataArray:
 
 
 def slopes(data: xr.Dataset, name: str) -> str:
-    """The least and the greatest exponent of t among the settings that have learned, in words; "" for short runs."""
+    """The least and the greatest exponent of t among the settings that have learned, in words.
+
+    It is "" for short runs.
+    """
     if int(data.step[-1]) <= 500:
         return ""
     exponents = converged(data, late_slope(data[name])).mean("seed")

@@ -65,7 +65,7 @@ class Ladder(NamedTuple):
     """A data law as the rungs share it.
 
     name: the theory and the task. data: fields of the config that both have. axis: the field that
-    varies, with its values. own: settings and steps of the theorem's rung. read: what the
+    varies, with its values. theorem: settings and steps of the theorem's rung. read: what the
     theorem's rung measured, under the names of the task's metrics. names: the metrics that are
     kept. sgd: the rate of the rung that trains by plain gradient descent. more: further arguments
     of the sweeps of networks, by their number of steps. also: further metrics of a rung's networks.
@@ -74,7 +74,7 @@ class Ladder(NamedTuple):
     name: str
     data: dict[str, Any]
     axis: str
-    own: dict[str, Any]
+    theorem: dict[str, Any]
     read: Callable[[xr.Dataset], Mapping[str, xr.DataArray]]
     names: tuple[str, ...]
     sgd: float
@@ -108,16 +108,16 @@ def climbed(
     folder: Path,
     key: int,
     progress: Any,
-    **asked: Any,
+    **options: Any,
 ) -> xr.Dataset:
     """The metrics at the end of training, by rung, value of the axis and seed.
 
     The sweep of each rung is stored in the folder, and read from it if it is there.
     """
     begun, datasets = time.perf_counter(), []
-    rungs = list(asked["rungs"])
+    rungs = list(options["rungs"])
     for done, rung in enumerate(rungs, start=1):
-        datasets.append(_rung(ladder, rung, folder, key, asked))
+        datasets.append(_rung(ladder, rung, folder, key, options))
         if progress is not None:
             spent = time.perf_counter() - begun
             progress("rung", done, len(rungs), spent / done * (len(rungs) - done))
@@ -127,11 +127,11 @@ def climbed(
 
 
 def _rung(
-    ladder: Ladder, rung: str, folder: Path, key: int, asked: Mapping[str, Any]
+    ladder: Ladder, rung: str, folder: Path, key: int, options: Mapping[str, Any]
 ) -> xr.Dataset:
-    seeds = asked["seeds"]
+    seeds = options["seeds"]
     shared: dict[str, Any] = {
-        "vary": {ladder.axis: asked[ladder.axis]},
+        "vary": {ladder.axis: options[ladder.axis]},
         "seeds": seeds,
         "key": key,
         "dtype": "float32",
@@ -139,16 +139,16 @@ def _rung(
     store = folder / f"{ALL.index(rung)}-{seeds}"
     if rung == THEOREM:
         theory = theory_of(ladder)
-        config = theory.Config(**ladder.data, **ladder.own["settings"])
-        steps = min(ladder.own["steps"], asked["own_steps"])
-        record = ladder.own.get("record", [steps])
+        config = theory.Config(**ladder.data, **ladder.theorem["settings"])
+        steps = min(ladder.theorem["steps"], options["own_steps"])
+        record = ladder.theorem.get("record", [steps])
         data = jaxtheory.sweep(theory, config, steps=steps, record=record, store=store, **shared)
         read = ladder.read(data)
     else:
         algorithm, changes = settings(rung)
         if algorithm == "sgd":
             changes["rate"] = ladder.sgd
-        theory, steps = network(ladder.name), asked["steps"]
+        theory, steps = network(ladder.name), options["steps"]
         config = theory.Config(**ladder.data, **changes, horizon=steps)
         more = {"record": [steps], "algorithm": algorithm, **ladder.more(steps)}
         data = jaxtheory.sweep(theory, config, steps=steps, store=store, **more, **shared)
@@ -170,22 +170,27 @@ def _rung(
 def parts(
     ladder: Ladder,
     values: Sequence[float],
-    few: Sequence[float],
+    quick_values: Sequence[float],
     rungs: Sequence[str] = ALL,
     seeds: int = SEEDS,
 ) -> dict[str, Any]:
     """The experiment of a ladder and its sweeps, as arguments of its Figure.
 
-    values: those of its axis; few: those of a quick run.
+    values: those of its axis; quick_values: those of a quick run.
     """
-    base = {"rungs": list(rungs), "seeds": seeds, "steps": STEPS, "own_steps": ladder.own["steps"]}
+    base = {
+        "rungs": list(rungs),
+        "seeds": seeds,
+        "steps": STEPS,
+        "own_steps": ladder.theorem["steps"],
+    }
     quick = {"rungs": list(rungs[::2][:2]), "seeds": 2, "steps": 20, "own_steps": 20}
     return {
         "theory": None,
         "config": None,
         "experiment": functools.partial(climbed, ladder),
         "sweep": base | {ladder.axis: list(values)},
-        "quick": quick | {ladder.axis: list(few)},
+        "quick": quick | {ladder.axis: list(quick_values)},
     }
 
 

@@ -1,5 +1,6 @@
-"""Does some head of a Transformer attend to the positions that a contextual bigram depends on, and
-is it found in two stages?
+"""Does some head of a Transformer attend to the positions that a contextual bigram depends on?
+
+Is it found in two stages?
 """
 
 from collections.abc import Mapping
@@ -32,8 +33,10 @@ def reached(values: xr.DataArray, level: Any) -> xr.DataArray:
 
 
 def stage_one(excess: xr.DataArray) -> xr.DataArray:
-    """The steps until an excess loss has fallen by a tenth of its fall, over those until half of it:
-    0.15 for an exponential. The fall and the steps begin where it is 1. NaN where it hardly falls.
+    """The steps until an excess loss has made a tenth of its fall, over those until half of it.
+
+    It is 0.15 for an exponential. The fall and the steps begin where the excess loss is 1. NaN
+    where it hardly falls.
     """
     fall = 1 - excess.isel(step=-1)
     tenth, half = (reached(excess, 1 - share * fall) for share in (0.1, 0.5))
@@ -42,8 +45,10 @@ def stage_one(excess: xr.DataArray) -> xr.DataArray:
 
 
 def stages(trained: Trained) -> Mapping[str, xr.DataArray]:
-    """`stage_one` of the excess loss over that of the stationary law, and the share of its way that
-    attention has gone when the loss is that of this law for the first time.
+    """`stage_one` of the excess loss over that of the stationary law, and attention at this law.
+
+    The latter is the share of its way that attention has gone when the loss is that of this law for
+    the first time.
     """
     data = trained.data
     best = data.predicted_loss.isel(step=0)
@@ -64,7 +69,7 @@ BIGRAMS = Ladder(
     name="contextual_bigram",
     data={"num_states": 3, "length": 24, "sparsity": 1, "batch_size": 128},
     axis=ALPHA,
-    own={"settings": {}, "steps": 1000, "record": EVERY},
+    theorem={"settings": {}, "steps": 1000, "record": EVERY},
     read=lambda data: {
         "support_match": data.support_recovery,
         "stage_one": stage_one(data.relative_excess_loss),
@@ -98,7 +103,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="network_bigram",
     source="contextual_bigram: recovery of the attended positions",
-    **parts(BIGRAMS, values=[0.3, 1.0], few=[0.3, 1.0]),
+    **parts(BIGRAMS, values=[0.3, 1.0], quick_values=[0.3, 1.0]),
     draw=draw,
     # key 100, 4 seeds: the theorem's model finds all positions; networks of one layer those of 0.77
     # of the tokens at 0.3, and at 1.0 they give them 0.17 to 0.35 of the attention.

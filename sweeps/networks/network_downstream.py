@@ -1,5 +1,6 @@
-"""Are the trained weights of a Transformer worth something on the downstream task of the groups,
-against training from scratch?
+"""Are the trained weights of a Transformer worth something on the downstream task of the groups?
+
+They are compared with training from scratch.
 """
 
 import functools
@@ -43,14 +44,14 @@ def network() -> jaxtheory.Theory:
 
 
 def trained_on(trained: Trained) -> Mapping[str, xr.DataArray]:
-    """The downstream accuracy after 100 steps from the trained weights, and from those at step 0."""
+    """The downstream accuracy after 100 steps from the trained weights and from those at step 0."""
     theory, config = network(), trained.config.replace(horizon=STEPS)
     number = trained.data[SAMPLES].values[0]
     accuracies = {}
     for name, place in STARTS.items():
         step = trained.data.step.values[place]
         runs = [
-            jaxtheory.params(trained.data, trained.theory, step=step, seed=seed, m=number)
+            jaxtheory.load_params(trained.data, trained.theory, step=step, seed=seed, m=number)
             for seed in trained.data.seed.values
         ]
         start = jax.tree.map(lambda *leaves: jnp.stack(leaves), *runs)
@@ -86,7 +87,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="network_downstream",
     source="group_sparse: the downstream task",
-    **parts(DOWNSTREAM, values=[20, 100], few=[20, 100], rungs=RUNGS, seeds=16),
+    **parts(DOWNSTREAM, values=[20, 100], quick_values=[20, 100], rungs=RUNGS, seeds=16),
     draw=draw,
     # key 100, 8 seeds: 0.11 to 0.16 and 0.09 to 0.21 in one layer; means of seeds -0.08 to 0.30
     claims=(

@@ -13,7 +13,7 @@ GROUPS = Ladder(
     name="group_sparse",
     data={"group_dim": 4, "num_groups": 6, "num_samples": 500},
     axis=STAR,
-    own={"settings": {}, "steps": 300},
+    theorem={"settings": {}, "steps": 300},
     read=lambda data: {
         "loss": data.test_loss,
         "accuracy": data.accuracy,
@@ -37,7 +37,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="network_groups",
     source="group_sparse: selection of the relevant group, and its transfer",
-    **parts(GROUPS, values=[1, 4], few=[1, 4]),
+    **parts(GROUPS, values=[1, 4], quick_values=[1, 4]),
     draw=draw,
     # key 100, 4 seeds: 0.875 in the theorem's model, 0.95 to 0.99 in one layer, 0.52 in two
     claims=(

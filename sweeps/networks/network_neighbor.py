@@ -13,7 +13,7 @@ PROMPTS = Ladder(
     name="nearest_neighbor",
     data={"dimension": 3, "context": 4, "num_prompts": 1000, "num_test": 1000},
     axis=DELTA,
-    own={"settings": {}, "steps": 2000},
+    theorem={"settings": {}, "steps": 2000},
     read=lambda data: {
         "loss": data.test_loss,
         "accuracy": data.agreement,
@@ -39,7 +39,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="network_neighbor",
     source="nearest_neighbor: agreement with 1-NN, and under shift",
-    **parts(PROMPTS, values=[0.1, 0.5], few=[0.1, 0.5]),
+    **parts(PROMPTS, values=[0.1, 0.5], quick_values=[0.1, 0.5]),
     draw=draw,
     # key 100, 4 seeds: attention 0.82 in the theorem's model after 2000 steps; attention 0.84 to
     # 0.87, agreement 0.93 to 0.94 and error 0.004 to 0.014 with one head

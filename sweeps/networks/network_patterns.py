@@ -1,5 +1,6 @@
-"""Does some head of a Transformer attend to the tokens of the label's class, are the updates of its
-query and key weights of low rank, and do neurons stay small?
+"""Does some head of a Transformer attend to the tokens of the label's class?
+
+Are the updates of its query and key weights of low rank, and do neurons stay small?
 """
 
 from collections.abc import Mapping
@@ -24,9 +25,11 @@ def third(values: np.ndarray) -> np.ndarray:
 
 
 def changed(trained: Trained) -> Mapping[str, xr.DataArray]:
-    """s_3 / s_1 of the updates of W_Q and W_K, the mean over both, the layers and the heads; and the
-    share of hidden units of the MLPs whose input weights changed by less than 0.33 of the 95 %
-    quantile of these changes, as `low_rank` defines it.
+    """s_3 / s_1 of the updates of W_Q and W_K, and the share of hidden units that changed little.
+
+    s_3 / s_1 is the mean over both, the layers and the heads. The share is that of hidden units of
+    the MLPs whose input weights changed by less than 0.33 of the 95 % quantile of these changes, as
+    `low_rank` defines it.
     """
 
     data, network = trained.data, trained.config
@@ -61,7 +64,7 @@ PATTERNS = Ladder(
     name="low_rank",
     data={"num_patterns": 8, "dimension": 8, "query_dim": 8, "value_dim": 8, "num_samples": 300},
     axis=SIGMA,
-    own={"settings": {"num_neurons": 50}, "steps": 150},
+    theorem={"settings": {"num_neurons": 50}, "steps": 150},
     read=lambda data: {
         "loss": data.loss,
         "accuracy": 1 - data.error,
@@ -76,8 +79,9 @@ PATTERNS = Ladder(
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """Accuracy, attention to the tokens of the label's class, and what changed in the weights, by
-    rung and noise.
+    """Accuracy, attention to the tokens of the label's class, and the changes of the weights.
+
+    All are shown by rung and noise.
     """
     shown = {
         "accuracy": "test accuracy",
@@ -91,7 +95,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="network_patterns",
     source="low_rank: attention to the tokens of the label's class",
-    **parts(PATTERNS, values=[0.1, 0.4], few=[0.1, 0.4]),
+    **parts(PATTERNS, values=[0.1, 0.4], quick_values=[0.1, 0.4]),
     draw=draw,
     # keys 100 (4 seeds) and 101 (8): accuracy of 0.98 or more on every rung, attention 0.51
     # to 0.64, where uniform attention has 0.5. Keys 100 and 101, 8 seeds: third

@@ -24,12 +24,15 @@ MASK_STEPS = 1500
 
 
 def layer(params: Mapping[str, Any], problem: Any) -> model.Problem:
-    """A problem of the theory: W_Q and W_K of the first layer, without their biases, on what this
-    layer sees of the sequences: the outputs of a network of depth 0 with the same embedding and norm.
+    """A problem of the theory: W_Q and W_K of the first layer on what it sees of the sequences.
+
+    W_Q and W_K are without their biases. What the layer sees are the outputs of a network of
+    depth 0 with the same embedding and norm.
     """
     width = params["embed"]["kernel"].shape[1]
     head = {"kernel": jnp.eye(width), "bias": jnp.zeros(width)}
-    weights, norm = {"embed": params["embed"], "head": head}, "none"
+    weights = {"embed": params["embed"], "head": head}
+    norm: Any = "none"
     if "attention_norm_0" in params:
         weights["final_norm"], norm = params["attention_norm_0"], "pre-layernorm"
     before: Any = jaxtheory.networks.Transformer(
@@ -48,8 +51,9 @@ def layer(params: Mapping[str, Any], problem: Any) -> model.Problem:
 
 
 def errors(problem: model.Problem, config: Any, ratios: list[float]) -> dict[str, jax.Array]:
-    """The relative errors of attention by ratio: those of the theory's mask after 1500 steps, and
-    of the pruners that it is compared with.
+    """The relative errors of attention by ratio, of the theory's mask and of other pruners.
+
+    The mask is that after 1500 steps, the pruners are those that it is compared with.
     """
     mask, key = THEORY.algorithms["gradient_descent"], jax.random.key(0)
     batch = model.Batch(problem.inputs)
@@ -77,8 +81,8 @@ def pruned(trained: Trained) -> Mapping[str, xr.DataArray]:
     layers = []
     for seed in data.seed.values:
         where: dict[str, Any] = {RHO: ratios[0], "seed": seed}
-        params = jaxtheory.params(data, trained.theory, **where)["params"]
-        layers.append(layer(params, jaxtheory.problem(data, trained.theory, **where)))
+        params = jaxtheory.load_params(data, trained.theory, **where)["params"]
+        layers.append(layer(params, jaxtheory.load_problem(data, trained.theory, **where)))
     problems = jax.tree.map(lambda *leaves: jnp.stack(leaves), *layers)
     table = jax.jit(jax.vmap(lambda problem: errors(problem, config, ratios)))(problems)
     return {name: xr.DataArray(values, dims=("seed", RHO)) for name, values in table.items()}
@@ -88,7 +92,7 @@ PRUNING = Ladder(
     name="attention_pruning",
     data={"dimension": 8, "length": 16, "num_sequences": 64, "rank": 4, "logit_scale": 20.0},
     axis=RHO,
-    own={"settings": MASK, "steps": MASK_STEPS},
+    theorem={"settings": MASK, "steps": MASK_STEPS},
     read=lambda data: {
         name: last(data.relative_error).sel(pruner=name, drop=True) for name in PRUNERS
     },
@@ -115,7 +119,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="network_pruning",
     source="attention_pruning: the gradient mask against Wanda and SparseGPT",
-    **parts(PRUNING, values=[0.2, 0.5, 0.8], few=[0.2, 0.5], rungs=RUNGS),
+    **parts(PRUNING, values=[0.2, 0.5, 0.8], quick_values=[0.2, 0.5], rungs=RUNGS),
     draw=draw,
     # keys 100 and 101, 8 seeds: the mask is better by 0.02 to 0.10 at 0.5 and by 0.13 to 0.26 at 0.8,
     # and worse by 0.07 to 0.12 at 0.2; against magnitude of W -0.02 to 0.02 at 0.5

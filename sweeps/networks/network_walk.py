@@ -14,7 +14,7 @@ WALK = Ladder(
     name="random_walk",
     data={"num_states": 6, "length": 13, "encoding_dim": 13, "num_sequences": 200},
     axis=P,
-    own={"settings": {}, "steps": 100},
+    theorem={"settings": {}, "steps": 100},
     read=lambda data: {
         "accuracy": data.accuracy,
         "parent_attention": data.parent_attention,
@@ -38,7 +38,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="network_walk",
     source="random_walk: selection of the parent, and its failure at p = 1",
-    **parts(WALK, values=[0.5, 0.7, 1.0], few=[0.5, 1.0]),
+    **parts(WALK, values=[0.5, 0.7, 1.0], quick_values=[0.5, 1.0]),
     draw=draw,
     # key 100, 8 seeds: the theorem's model has accuracy 0.18 at p = 1; a head selects the parent in
     # 0.5 to 1 of the runs of each network at p < 1 (0.93 of all) and has 0.19 of the attention on it

@@ -60,8 +60,10 @@ def factor(data: xr.Dataset) -> xr.DataArray:
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """Share of runs that select the parent and predict optimally, and the contrast of V after the
-    first step, against Adam's offset; dashed: eps / (eps + g_min) times that of descent.
+    """Share of solved runs, and the contrast of V after the first step, against Adam's offset.
+
+    Solved runs select the parent and predict optimally. Dashed: eps / (eps + g_min) times the
+    contrast of descent.
     """
     at = f"K = 6, N = 33, p = {CHANCE:g}, t = {int(data.step[-1])}"
     figure, ((share, contrast),) = plot.panels(2, title=f"Adam and the parent ({at})", height=3.6)

@@ -1,5 +1,6 @@
-"""What do attention and value matrix learn on the circle of the talk (K = 20, N = 101) and on a
-smaller one (K = 6, N = 97)?
+"""What do attention and value matrix learn on the circle of the talk and on a smaller one?
+
+The circle of the talk has K = 20, N = 101, the smaller one K = 6, N = 97.
 """
 
 import xarray as xr
@@ -19,8 +20,9 @@ SHOWN = {
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """A row per circle, a panel per metric, a color per p; dashed: infinitely many sequences, and
-    the limits of the accuracy.
+    """A row per circle, a panel per metric, a color per p.
+
+    Dashed: infinitely many sequences, and the limits of the accuracy.
     """
     title = "Attention finds the parent at p = 1/2, and not at p = 1"
     figure, axes = plot.panels(len(SHOWN), data.sizes["circle"], title=title)

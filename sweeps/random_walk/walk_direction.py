@@ -17,8 +17,9 @@ LAWS = {"theorem": "theorem", "sqrt_law": "sqrt law, t = ∞", "population": "th
 
 
 def odds_exponent(data: xr.Dataset) -> xr.DataArray:
-    """Slope of log(v(1) / v(-1)) against log(p / (1 - p)), runs that select the parent: 1/2 under
-    the sqrt law, 1 for V ~ Pi^T.
+    """Slope of log(v(1) / v(-1)) against log(p / (1 - p)), runs that select the parent.
+
+    It is 1/2 under the sqrt law, 1 for V ~ Pi^T.
     """
     ratio = last(data.value_ratio).where(right(data)).where(data[P] != 0.5, drop=True)
     ratio = xr.where(ratio[P] < 0.5, 1 / ratio, ratio)
@@ -26,8 +27,9 @@ def odds_exponent(data: xr.Dataset) -> xr.DataArray:
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """V at the last step against p, with both laws; runs that select another token are left out and
-    counted.
+    """V at the last step against p, with both laws.
+
+    Runs that select another token are left out and counted.
     """
     lost = int((~right(data)).sum())
     title = "V takes the direction of the square root, not that of the transition matrix"

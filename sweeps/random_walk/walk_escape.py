@@ -20,8 +20,9 @@ def escape(data: xr.Dataset, name: str = SPREAD) -> xr.DataArray:
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """The spread of the attention in t for each disturbance, and the step at which it is lost;
-    dashed: the linear theory.
+    """The spread of the attention in t for each disturbance, and the step at which it is lost.
+
+    Dashed: the linear theory.
     """
     title = "How a disturbed run at p = 1 leaves the symmetric start"
     figure, ((spread, escaped),) = plot.panels(2, title=title)

@@ -26,8 +26,9 @@ def circles(data: xr.Dataset, stuck: bool) -> xr.Dataset:
 
 
 def asymmetry(data: xr.Dataset) -> xr.DataArray:
-    """The largest of |accuracy - 1/K|, the spread of the attention and the spread of V over its
-    largest entry, where N = rK + 1. Infinite where a run diverged.
+    """The largest of |accuracy - 1/K| and the spreads of attention and V, where N = rK + 1.
+
+    The spread of V is that over its largest entry. Infinite where a run diverged.
     """
     runs = circles(data, True)
     gaps = abs(runs.accuracy - 1 / runs[K]), runs.attention_spread, runs.value_spread

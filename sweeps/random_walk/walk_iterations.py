@@ -1,6 +1,4 @@
-"""Do selection and accuracy last for any polynomial number of steps, and where does V end on a
-sample?
-"""
+"""Do selection and accuracy last for polynomially many steps, and where does V end on a sample?"""
 
 import numpy as np
 import xarray as xr
@@ -18,8 +16,9 @@ POWERS = {f"N^{k}": LENGTH**k for k in (1, 2, 3)}
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """Attention off the parent, accuracy and direction of V in t; dotted: the powers of N; dashed:
-    infinitely many sequences, and the end on a sample.
+    """Attention off the parent, accuracy and direction of V in t.
+
+    Dotted: the powers of N; dashed: infinitely many sequences, and the end on a sample.
     """
     shown = {
         "stray_attention": "1 − attention on the parent",
@@ -47,8 +46,9 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 
 
 def counts() -> float:
-    """(2K - 1)/(4B), the mean squared distance of the roots of the counts of the 2K steps in B
-    sequences from those of their law.
+    """(2K - 1)/(4B), the mean squared distance of roots of counts from those of their law.
+
+    The counts are those of the 2K steps in B sequences.
     """
     return (2 * CIRCLE6.num_states.n - 1) / (4 * CIRCLE6.num_sequences.n)
 

@@ -34,8 +34,9 @@ def of_rule(data: xr.Dataset, rule: str) -> xr.Dataset:
 
 
 def sharpness(data: xr.Dataset) -> xr.DataArray:
-    """-log(1 - attention on the parent) of the runs that select it, at most that of the smallest
-    number (708; 87 in float32).
+    """-log(1 - attention on the parent) of the runs that select it.
+
+    It is at most that of the smallest number (708; 87 in float32).
     """
     stray = last(data.stray_attention).where(right(data))
     return -xr.apply_ufunc(np.log, stray.clip(float(np.finfo(stray.dtype).tiny)))
@@ -47,8 +48,9 @@ def typical(data: xr.Dataset, rule: str) -> xr.DataArray:
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """Sharpness against N, one line per rule for M and one panel per p; the share of seeds that
-    select the parent against M.
+    """Sharpness against N, one line per rule for M and one panel per p.
+
+    The last panel has the share of seeds that select the parent against M.
     """
     title = "How sharply the parent is selected, by length N and dimension M"
     figure, ((*panels, wide),) = plot.panels(data.sizes[P] + 1, title=title)

@@ -21,8 +21,10 @@ SMALL, USUAL = 0.05, 1.0  # rates: small ones are below the first
 
 
 def solution() -> np.ndarray:
-    """The smallest W that gives the parent a margin of 1 for each pair of the parent's state and
-    another token's, in the orthonormal coordinates u / rho^(1/2), w / rho.
+    """The smallest W that gives the parent a margin of 1 for each pair of states.
+
+    A pair is the parent's state and another token's. W is in the orthonormal coordinates
+    u / rho^(1/2), w / rho.
     """
     of_parent, of_other = np.divmod(np.arange(STATES**2), STATES)
     s = np.repeat(of_other[:, None], TOKENS, axis=1)

@@ -2,7 +2,7 @@
 
 import xarray as xr
 
-from jaxtheory import Claim, Figure, optimizers, plot
+from jaxtheory import Claim, Figure, plot
 from jaxtheory.claims import at_least, at_most, derived, last
 
 from . import CIRCLE6, ETA, OF_V, THEORY, Measure, V, right
@@ -15,14 +15,14 @@ RATES = {
     "adam_literal": [3e-4, 3e-3, 3e-2],
 }
 CHANCE = 0.7
-LABELS = optimizers.LABELS | {"adam": "Adam on u, w", "adam_literal": "Adam on W"}
+LABELS = plot.optimizers.LABELS | {"adam": "Adam on u, w", "adam_literal": "Adam on W"}
 ADAM = ("adam", "adam_literal")
 LINEAR = ("sgd", "momentum", "sgd_cosine")
 
 
 def restrict(measure: Measure, *algorithms: str) -> Measure:
     """A measure of the runs of some algorithms."""
-    return lambda data: optimizers.stack(measure(data), ETA, *algorithms)
+    return lambda data: plot.optimizers.stack(measure(data), ETA, *algorithms)
 
 
 def solved(data: xr.Dataset) -> xr.DataArray:
@@ -31,19 +31,20 @@ def solved(data: xr.Dataset) -> xr.DataArray:
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """Share of runs that select the parent and predict optimally against the learning rate;
-    attention and the direction of V in t at the middle rates.
+    """Share of runs that select the parent and predict optimally against the learning rate.
+
+    The other panels have attention and the direction of V in t at the middle rates.
     """
     at = f"K = 6, N = 33, p = {CHANCE:g}, t = {int(data.step[-1])}"
     title = f"Selection of the parent by optimizer ({at})"
     figure, axes = plot.panels(3, title=title, width=3.4, height=3.4)
     values, label = solved(data).astype(float), "share, parent and optimum"
-    optimizers.against_rate(axes[0, 0], values, ETA, label, labels=LABELS)
+    plot.optimizers.against_rate(axes[0, 0], values, ETA, label, labels=LABELS)
     axes[0, 0].set_ylim(-0.05, 1.05)
     shown = {"parent_attention": "attention on the parent", V: OF_V}
     for ax, (name, label) in zip(axes[0, 1:], shown.items(), strict=True):
         for color, algorithm in enumerate(LABELS):
-            curve = optimizers.select(data[name], ETA, algorithm)
+            curve = plot.optimizers.select(data[name], ETA, algorithm)
             middle = curve.isel(rate=curve.sizes["rate"] // 2, drop=True)
             plot.series(ax, middle, "step", LABELS[algorithm], color=color)
         plot.finish(ax, "step t (middle learning rates)", label, legend=False)
@@ -59,14 +60,14 @@ FIGURE = Figure(
         length=33, encoding_dim=200, clockwise_probability=CHANCE, decay_steps=100
     ),
     sweep={
-        "zip": optimizers.runs(ETA, RATES),
+        "zip": plot.optimizers.runs(ETA, RATES),
         "seeds": 12,
         "steps": 100,
         "record": [0, 1, 3, 10, 30, 60, 100],
         "buckets": "exact",
         "dtype": "float32",
     },
-    quick={"zip": optimizers.runs(ETA, optimizers.middle(RATES)), "seeds": 2},
+    quick={"zip": plot.optimizers.runs(ETA, plot.optimizers.middle(RATES)), "seeds": 2},
     draw=draw,
     # keys 105, 106: 1, 1; 0.04, 0.06
     claims=(

@@ -19,16 +19,16 @@ def edge(problem: Problem, config: Config) -> Any:
     return laws.predict_boundary(config)
 
 
-def draw(found: xr.Dataset) -> plot.Drawing:
+def draw(result: xr.Dataset) -> plot.Drawing:
     """The phases over K and p, and the boundary of each run against K with its law."""
     title = "Walks first lose the parent where another lag scores as much"
     figure, ((heat, line),) = plot.panels(2, title=title, width=3.6, height=3.0)
-    plot.phases(heat, found, K)
+    plot.phases(heat, result, K)
     plot.finish(heat, "states K", "probability p", "share that selects the parent")
-    plot.series(line, found.boundary, K, "first p without the parent", seeds=True)
-    plot.theory(line, found[K], found.law.mean("seed"), "population's second step")
+    plot.series(line, result.boundary, K, "first p without the parent", seeds=True)
+    plot.theory(line, result[K], result.law.mean("seed"), "population's second step")
     plot.finish(line, "states K", "probability p")
-    plot.ticks(line.xaxis, found[K].values)
+    plot.ticks(line.xaxis, result[K].values)
     return figure
 
 

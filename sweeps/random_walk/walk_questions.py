@@ -17,8 +17,9 @@ TASKS = {"qa1": ("task 1, majority", "answer known"), "qa2": ("task 2, preferenc
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """Accuracy and KL in t, a color per task; dashed: an answer known, or a coin thrown between
-    the two fruits.
+    """Accuracy and KL in t, a color per task.
+
+    Dashed: an answer known, or a coin thrown between the two fruits.
     """
     figure, axes = plot.panels(
         len(SHOWN), title="The average of the tokens is enough for one task alone"

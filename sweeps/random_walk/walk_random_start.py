@@ -11,8 +11,9 @@ from . import TALK, THEORY, K, N, P
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """A row per p: accuracy and attention on the parent in t (thin lines: seeds), and the lag that
-    each run selects.
+    """A row per p: accuracy and attention on the parent in t, and the lag that each run selects.
+
+    Thin lines: seeds.
     """
     figure, axes = plot.panels(3, data.sizes[P], title="What is learned from random starts")
     names = data.circle.values.tolist()

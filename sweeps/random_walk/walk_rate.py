@@ -35,8 +35,9 @@ def excess(data: xr.Dataset) -> xr.DataArray:
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """Three errors in t for two p, solid for the largest sample; dashed: infinitely many sequences,
-    and t^(-1/2).
+    """Three errors in t for two p, solid for the largest sample.
+
+    Dashed: infinitely many sequences, and t^(-1/2).
     """
     figure, axes = plot.panels(
         len(SHOWN), title="At p = 1/2 the direction errors fall as $t^{-1/2}$"

@@ -1,7 +1,7 @@
-"""Does the error on fresh tasks fall twice as training prompts are added, and is its peak where
-prompts are as many as weights?
+"""Does the error on fresh tasks fall twice, with its peak where prompts are as many as weights?
 
-tau = n / d^2 from 0.1 to 3, for few tasks (kappa = 1/2) and for many (kappa = 4); no penalty.
+Training prompts are added: tau = n / d^2 from 0.1 to 3, for few tasks (kappa = 1/2) and for many
+(kappa = 4); no penalty.
 """
 
 import numpy as np
@@ -31,9 +31,10 @@ def tops(data: xr.Dataset) -> xr.DataArray:
 
 
 def turns(data: xr.Dataset) -> xr.DataArray:
-    """The largest of valley / start, valley / peak and end / peak, all below 1 if the error falls,
-    rises and falls again; start and end are at the fewest and most prompts, and the valley is the
-    least error between start and peak.
+    """The largest of valley / start, valley / peak and end / peak.
+
+    All are below 1 if the error falls, rises and falls again; start and end are at the fewest and
+    most prompts, and the valley is the least error between start and peak.
     """
     e = error(data)
     valley, top = valley_of(e), e.max(N)

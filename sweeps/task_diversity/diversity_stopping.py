@@ -1,7 +1,7 @@
-"""Is descent stopped at step t ridge regression with penalty d / (2 eta t), and does stopping remove
-the peak?
+"""Is stopped descent ridge regression with penalty d / (2 eta t), and does it remove the peak?
 
-tau = 0.4 to 3 with kappa = 1/2, alpha = 1; descent from zero weights by its eigenvalues.
+Descent is stopped at step t. tau = 0.4 to 3 with kappa = 1/2, alpha = 1; descent from zero weights
+by its eigenvalues.
 """
 
 import numpy as np

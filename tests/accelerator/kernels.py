@@ -30,8 +30,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from benchmarks.study import Study
 
 from jaxtheory.engine.compute import compiled, precompile, program
-from jaxtheory.engine.planning import lay_out
-from jaxtheory.engine.planning.layout import lanes
+from jaxtheory.engine.planning import planner
+from jaxtheory.engine.planning.buckets import lanes
 from jaxtheory.engine.request.request import read
 from jaxtheory.engine.request.settings import numerics
 from jaxtheory.theories import names
@@ -124,7 +124,7 @@ def measure(name: str, platform: str) -> dict[str, Any]:
         record=[0, study.steps],
     )
     with mock.patch.object(jax, "default_backend", lambda: "tpu" if platform == "tpu" else "gpu"):
-        plan = lay_out.plan_request(request)
+        plan = planner.plan_request(request)
         bucket = plan.chunks[0].bucket
         algorithm = request.theory.algorithms[bucket.algorithm]
         trainer = program.Program(request.theory, algorithm, bucket.template, bucket.layout)
@@ -174,7 +174,7 @@ def compiled_text(function: compiled.Compiled, shapes: Any, platform: str) -> st
 def markdown(table: dict[str, Any]) -> str:
     """The counts of one version of jaxlib as rows of a page."""
     cuda, tpu = (table.get(platform, {}) for platform in ("cuda", "tpu"))
-    cells = lambda found: f"{found['step']} | {found['record']}" if found else " | "
+    cells = lambda counts: f"{counts['step']} | {counts['record']}" if counts else " | "
     rows = [
         f"| {name} | {cuda[name]['lengths'][-1]} | {cells(cuda[name])} | {cells(tpu.get(name))} |"
         for name in names()

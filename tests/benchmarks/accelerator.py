@@ -96,18 +96,18 @@ def measure(modules: tuple[str, ...], seconds: float) -> dict[str, Any]:
     return report
 
 
-def attempt(kept: dict[str, Any], what: str, until: float, run: Callable[[], Any]) -> None:
+def attempt(report: dict[str, Any], what: str, until: float, run: Callable[[], Any]) -> None:
     """Run, or keep the reason why not."""
     begun = time.perf_counter()
     if begun > until:
-        kept["left"][what] = "no time was left"
+        report["left"][what] = "no time was left"
         return
     try:
         run()
     except Exception as error:  # of any kind: the other rows go on
-        kept["left"][what] = reason(error)
+        report["left"][what] = reason(error)
     took = time.perf_counter() - begun
-    print(f"  ({took:.0f} s) {what} {kept['left'].get(what, '')}", file=sys.stderr, flush=True)
+    print(f"  ({took:.0f} s) {what} {report['left'].get(what, '')}", file=sys.stderr, flush=True)
 
 
 def reason(error: Exception) -> str:
@@ -116,17 +116,17 @@ def reason(error: Exception) -> str:
     return f"{type(error).__name__}: {text.splitlines()[0][:160]}".replace("|", "/")
 
 
-def rows(groups: Iterator[Any], kept: dict[str, Any], until: float) -> None:
+def rows(groups: Iterator[Any], report: dict[str, Any], until: float) -> None:
     """The rows of a theory's groups whose sides compute on the device."""
     for group in groups:
         lines = [line for line in group.lines if line.kind != "cpu" and "NumPy" not in line.name]
         if group.more or not lines:
             continue
-        used = {name for line in lines for name in (line.ours, line.other)}
+        used = {name for line in lines for name in (line.ours, line.baseline)}
         sides = {name: side for name, side in group.sides.items() if name in used}
         short = group._replace(lines=lines, sides=sides)
         what = f"{group.theory}: {', '.join(line.name for line in lines)}: {group.setting}"
-        attempt(kept, what, until, lambda short=short: kept["rows"].extend(timed(short)))
+        attempt(report, what, until, lambda short=short: report["rows"].extend(timed(short)))
 
 
 def timed(group: Any) -> list[dict[str, Any]]:
@@ -170,12 +170,12 @@ def on_cpu(modules: list[str]) -> Iterator[Callable[[float], dict[str, Any]]]:
             child.wait()
 
 
-def side_by_side(name: str, here: Any, there: Any) -> dict[str, Any]:
+def side_by_side(name: str, device: Any, cpu: Any) -> dict[str, Any]:
     """Seconds of both devices, and how the curves compare."""
     from benchmarks import lanes
 
-    seconds = {"seconds": [here.seconds, there.seconds], "wide": [here.wide, there.wide]}
-    return {"theory": name, **seconds, **lanes.compared(here.curves, there)._asdict()}
+    seconds = {"seconds": [device.seconds, cpu.seconds], "wide": [device.wide, cpu.wide]}
+    return {"theory": name, **seconds, **lanes.compared(device.curves, cpu)._asdict()}
 
 
 def row_cells(record: dict[str, Any]) -> list[str]:
@@ -200,8 +200,8 @@ def lane_cells(record: dict[str, Any]) -> list[str]:
         *(str(record[name]) for name in ("variables", "close")),
         f"{record['largest']:.1e}",
         str(record["explained"]),
-        ", ".join(f"`{name}` {gap:.1e}" for name, (gap, _) in record["beyond"].items()),
-        "NO" if record["beyond"] else "yes",
+        ", ".join(f"`{name}` {gap:.1e}" for name, (gap, _) in record["mismatches"].items()),
+        "NO" if record["mismatches"] else "yes",
     ]
 
 
@@ -224,19 +224,19 @@ def merged(files: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def page(kept: dict[str, Any], facts: list[str]) -> str:
+def page(report: dict[str, Any], facts: list[str]) -> str:
     """Both tables, the settings and what is left, as Markdown."""
     line = lambda words: f"| {' | '.join(words)} |"
     block = lambda head, body: "\n".join(map(line, [head, ["---"] * len(head), *body]))
-    settings = dict.fromkeys((row["theory"], row["setting"]) for row in kept["rows"])
-    omissions = [f"- {what}: {why}" for what, why in kept["left"].items()]
+    settings = dict.fromkeys((row["theory"], row["setting"]) for row in report["rows"])
+    omissions = [f"- {what}: {why}" for what, why in report["left"].items()]
     return "\n".join(
         [
-            block(ROW, map(row_cells, kept["rows"])),
+            block(ROW, map(row_cells, report["rows"])),
             "",
             *(f"- `{theory}`: {setting}" for theory, setting in settings),
             "",
-            block(LANES, map(lane_cells, kept["lanes"])),
+            block(LANES, map(lane_cells, report["lanes"])),
             "",
             *(
                 ["Not measured:", "", *omissions]

@@ -38,7 +38,7 @@ WAITS = ("<!-- waits -->", "<!-- /waits -->")
 SPEEDS = ("<!-- speeds -->", "<!-- /speeds -->")
 
 
-def measured_on(asked: argparse.Namespace) -> dict:
+def measured_on(options: argparse.Namespace) -> dict:
     """What the table was measured on, under which load, and how."""
     import jax
     from helpers.machine import machine
@@ -47,16 +47,16 @@ def measured_on(asked: argparse.Namespace) -> dict:
         **machine("jax", "jaxlib", "numpy"),
         "device": jax.devices()[0].device_kind,
         "load": [round(average, 1) for average in os.getloadavg()],
-        "command": command(asked),
+        "command": command(options),
     }
 
 
-def command(asked: argparse.Namespace) -> str:
+def command(options: argparse.Namespace) -> str:
     """The command line, without its files."""
-    words = ["python tests/benchmarks/bench.py", "--all" * asked.all]
-    words.append("--accelerator" * asked.accelerator)
-    words += ["--profile" * asked.profile, "--cpu" * asked.cpu]
-    words.append("--only " + " ".join(asked.only) if tuple(asked.only) != MODULES else "")
+    words = ["python tests/benchmarks/bench.py", "--all" * options.all]
+    words.append("--accelerator" * options.accelerator)
+    words += ["--profile" * options.profile, "--cpu" * options.cpu]
+    words.append("--only " + " ".join(options.only) if tuple(options.only) != MODULES else "")
     return " ".join(filter(None, words))
 
 
@@ -116,12 +116,12 @@ def speeds(page: str) -> str:
     return "\n".join(lines)
 
 
-def write(found: list, kept: list[dict]) -> None:
+def write(rows: list, reports: list[dict]) -> None:
     """The tables and what they were measured on, between the marks of the page, and its picture."""
     from benchmarks import picture, table
 
-    waits = [row for row in found if row.kind == "within"]
-    ratios = [row for row in found if row.kind != "within"]
+    waits = [row for row in rows if row.kind == "within"]
+    ratios = [row for row in rows if row.kind != "within"]
     settings = dict.fromkeys((row.theory, row.setting) for row in ratios)
     parts = [
         table.markdown(ratios),
@@ -130,23 +130,23 @@ def write(found: list, kept: list[dict]) -> None:
         "",
         "Measured by",
         "",
-        *(f"- {facts(one)}" for one in kept),
+        *(f"- {facts(one)}" for one in reports),
     ]
     put("\n".join(parts), MARKS)
     put(table.waits(waits), WAITS)
     put(speeds(PAGE.read_text()), SPEEDS, README)
-    picture.draw(found, PICTURE)
+    picture.draw(rows, PICTURE)
     with HISTORY.open("a") as file:
-        for one in kept:
+        for one in reports:
             short = [[row["theory"], row["name"], row["ours"], row["ratio"]] for row in one["rows"]]
             file.write(json.dumps({**one["machine"], "rows": short}) + "\n")
 
 
-def facts(kept: dict) -> str:
+def facts(report: dict) -> str:
     """Command, machine and rates of a run, in one line."""
     from helpers.machine import in_words
 
-    where, rates = kept["machine"], kept["rates"]
+    where, rates = report["machine"], report["rates"]
     words = [in_words({n: value for n, value in where.items() if n not in ("command", "load")})]
     words.append("load averages at the start " + ", ".join(map(str, where["load"])))
     words += [f"{name} {value:.3g}" for name, value in rates.items()]
@@ -194,26 +194,26 @@ def main() -> int:
     return show([report], options)
 
 
-def show(kept: list[dict], asked: argparse.Namespace) -> int:
+def show(reports: list[dict], options: argparse.Namespace) -> int:
     """What was measured, on stdout and with --write on the page."""
     from benchmarks import accelerator, profiles, table
 
-    if asked.accelerator or asked.profile:
-        module = profiles if asked.profile else accelerator
-        text = module.page(module.merged(kept), list(map(facts, kept)))
+    if options.accelerator or options.profile:
+        module = profiles if options.profile else accelerator
+        text = module.page(module.merged(reports), list(map(facts, reports)))
         print(text)
-        if asked.write:
-            put(text, module.MARKS, PARTS if asked.profile else PAGE)
-        lanes = [lane for one in kept for lane in one.get("lanes", ())]
-        wrong = [lane["theory"] for lane in lanes if lane["beyond"]]
+        if options.write:
+            put(text, module.MARKS, PARTS if options.profile else PAGE)
+        lanes = [lane for one in reports for lane in one.get("lanes", ())]
+        wrong = [lane["theory"] for lane in lanes if lane["mismatches"]]
         if wrong:
             print(f"other curves than the CPU's: {', '.join(wrong)}", file=sys.stderr)
         return int(bool(wrong))
-    rows = [table.row(record) for one in kept for record in one["rows"]]
+    rows = [table.row(record) for one in reports for record in one["rows"]]
     print(table.text(rows))
-    print("\n".join(map(facts, kept)))
-    if asked.write:
-        write(rows, kept)
+    print("\n".join(map(facts, reports)))
+    if options.write:
+        write(rows, reports)
     return 0
 
 

@@ -21,7 +21,7 @@ def described(study: Study, setting: str) -> str:
 def against(
     study: Study,
     setting: str,
-    others: dict[str, tuple[Side | Callable[..., Any], float | None]],
+    rivals: dict[str, tuple[Side | Callable[..., Any], float | None]],
     work: Work,
     peers: dict[str, tuple[Callable[..., Any], float]] | None = None,
     more: bool = False,
@@ -44,7 +44,7 @@ def against(
         sides[steps] = Side(study.at_once(train), short.at_once(train), parts)
         lines.append(Line(script, "sweep", script, "faster", goal))
         lines.append(Line(steps, "steps", steps, "faster", goal))
-    for name, (rival, goal) in others.items():
+    for name, (rival, goal) in rivals.items():
         sides[name] = rival if isinstance(rival, Side) else trained(study, rival)
         lines.append(Line(name, "sweep", name, "faster", goal))
     name = study.theory.name

@@ -46,10 +46,10 @@ COLUMNS = ("first", "default", "two records", "512 runs", "metrics / training", 
 def without(measures: tuple[str, ...]) -> contextlib.ExitStack:
     """Take measures from the engine until the stack is closed."""
     from jaxtheory.engine.compute import precompile, program
-    from jaxtheory.engine.planning import lay_out
+    from jaxtheory.engine.planning import planner
 
     patches = {
-        "one chunk": lambda: mock.patch.object(lay_out, "_SHARES", dict.fromkeys(KINDS, 4)),
+        "one chunk": lambda: mock.patch.object(planner, "_SHARES", dict.fromkeys(KINDS, 4)),
         "compiled side by side": lambda: mock.patch.object(precompile, "cores", lambda: 1),
         "blocks of steps": lambda: mock.patch.object(program, "block_length", lambda _: 1),
         "a look once per block": lambda: mock.patch.object(program, "keeps", lambda *_: False),

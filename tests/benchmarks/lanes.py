@@ -89,13 +89,13 @@ class Compared(NamedTuple):
     close: int
     largest: float
     explained: int
-    beyond: dict[str, tuple[float, float]]
+    mismatches: dict[str, tuple[float, float]]
 
 
 def compared(got: Curves, want: Lanes) -> Compared:
     """Curves of one device with those of another, by the table of float32."""
     assert set(got) == set(want.curves), set(got) ^ set(want.curves)
-    close, explained, beyond = [0.0], 0, {}
+    close, explained, mismatches = [0.0], 0, {}
     for name, value in want.curves.items():
         gap, *moved = (
             compare.worst(source[name], value, 2, TABLE.least) for source in (got, *want.twins)
@@ -104,12 +104,12 @@ def compared(got: Curves, want: Lanes) -> Compared:
         wrong = ~compare.accepted(gap, twin, "float32")
         if wrong.any():
             run = np.argmax(np.where(wrong, gap, -1))
-            beyond[name] = float(gap.flat[run]), float(twin.flat[run])
+            mismatches[name] = float(gap.flat[run]), float(twin.flat[run])
         elif gap.max() > TABLE.tolerance:
             explained += 1
         else:
             close.append(float(gap.max()))
-    return Compared(len(got), len(close) - 1, max(close), explained, beyond)
+    return Compared(len(got), len(close) - 1, max(close), explained, mismatches)
 
 
 def main(file: str, *names: str) -> None:

@@ -135,7 +135,7 @@ def trained(config, steps):
 
 def at_rates(params, problem, config):
     """Our curves: all rates and orders at once."""
-    return jax.jit(lambda p, made: pruning.curves(p, made, config))(params, problem)
+    return jax.jit(lambda p, problem: pruning.curves(p, problem, config))(params, problem)
 
 
 def one_by_one(params, problem, config):
@@ -157,7 +157,7 @@ def one_by_one(params, problem, config):
 def curves(config=STUDY.config, steps=120):
     """201 rates and five orders in one pass."""
     params, problem = trained(config, steps)
-    one_pass = jax.jit(lambda p, made: pruning.curves(p, made, config))
+    one_pass = jax.jit(lambda p, problem: pruning.curves(p, problem, config))
     evaluate = one_by_one(params, problem, config)
     rates, orders = len(pruning.RATES), len(pruning.ORDERS)
     evaluate_all = lambda: jax.block_until_ready(
@@ -184,7 +184,7 @@ def curves(config=STUDY.config, steps=120):
 def ranks(config=STUDY.config, steps=120):
     """Truncation to every rank from one decomposition."""
     params, problem = trained(config, steps)
-    one_pass = jax.jit(lambda p, made: truncation(p, made, config))
+    one_pass = jax.jit(lambda p, problem: truncation(p, problem, config))
     start, delta = model.initial(problem, config), model.change(params, problem, config)
 
     @jax.jit

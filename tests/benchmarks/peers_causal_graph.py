@@ -69,7 +69,7 @@ class Theirs(NamedTuple):
     """One of their runs: test losses at the recorded steps, CPU seconds, and those of the steps."""
 
     losses: np.ndarray
-    whole: float
+    total: float
     warm: float
 
 
@@ -203,13 +203,13 @@ def compare(script: Any, setting: Setting, seeds: int) -> dict[str, Any]:
         },
         "seconds": {
             "one of theirs, warm": [round(run.warm, 2) for run in runs],
-            "one of theirs, whole": [round(run.whole, 2) for run in runs],
-            "one of theirs, published": round(published.whole, 2),
+            "one of theirs, whole": [round(run.total, 2) for run in runs],
+            "one of theirs, published": round(published.total, 2),
             "our 32": [round(x, 2) for x in durations[1:]],
             "our 32, compiling": round(durations[0], 2),
             "ratio, warm": ratio([run.warm for run in runs]),
-            "ratio, whole": ratio([run.whole for run in runs]),
-            "ratio, both compiling": round(RUNS * min(run.whole for run in runs) / durations[0], 1),
+            "ratio, whole": ratio([run.total for run in runs]),
+            "ratio, both compiling": round(RUNS * min(run.total for run in runs) / durations[0], 1),
         },
     }
 

@@ -26,11 +26,11 @@ KINDS = (
 FLOOR = Kind("floor of the machine", "|", "black")
 
 
-def points(found: list[Row]) -> dict[Kind, dict[str, tuple[float, bool | None]]]:
+def points(rows: list[Row]) -> dict[Kind, dict[str, tuple[float, bool | None]]]:
     """Of each kind and theory the first ratio to our whole sweep, and whether its goal is met."""
     drawn: dict[Kind, dict[str, tuple[float, bool | None]]] = {kind: {} for kind in KINDS}
     drawn[FLOOR] = {}
-    for row in (row for row in found if row.theory in names() and row.kind == "faster"):
+    for row in (row for row in rows if row.theory in names() and row.kind == "faster"):
         for kind in KINDS:
             if row.name.endswith(kind.ending) and row.ratio is not None:
                 drawn[kind].setdefault(row.theory, (row.ratio, row.met))
@@ -39,13 +39,13 @@ def points(found: list[Row]) -> dict[Kind, dict[str, tuple[float, bool | None]]]
     return drawn
 
 
-def draw(found: list[Row], file: Path) -> None:
+def draw(rows: list[Row], file: Path) -> None:
     """Draw one line per theory; hollow points miss their goals."""
     import matplotlib.pyplot as plt
 
-    theories = [name for name in names() if any(row.theory == name for row in found)]
+    theories = [name for name in names() if any(row.theory == name for row in rows)]
     figure, ax = plt.subplots(figsize=SIZE, layout="constrained")
-    for kind, ratios in points(found).items():
+    for kind, ratios in points(rows).items():
         for theory, (ratio, met) in ratios.items():
             y = theories.index(theory)
             fill = "white" if met is False else kind.color

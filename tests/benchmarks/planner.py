@@ -26,15 +26,15 @@ class Case(NamedTuple):
 
     theory: str
     fields: dict[str, Any]
-    asked: dict[str, Any]
+    options: dict[str, Any]
 
     def __str__(self) -> str:
-        words = {**self.fields, **self.asked}
+        words = {**self.fields, **self.options}
         return f"`{self.theory}`: " + "; ".join(f"{n} {v}" for n, v in words.items())
 
 
-def case(theory: str, fields: dict[str, Any] | None = None, **asked: Any) -> Case:
-    return Case(theory, fields or {}, {"steps": 100, **asked})
+def case(theory: str, fields: dict[str, Any] | None = None, **options: Any) -> Case:
+    return Case(theory, fields or {}, {"steps": 100, **options})
 
 
 RATES = [0.1, 0.2, 0.3, 0.5, 0.8, 1.0, 1.5, 2.0]
@@ -85,7 +85,7 @@ def predicted(one: Case, compile: bool) -> dict[str, float]:
     import jaxtheory
 
     theory = jaxtheory.theories.get(one.theory)
-    plan = jaxtheory.plan(theory, theory.Config(**one.fields), compile=compile, **one.asked)
+    plan = jaxtheory.plan(theory, theory.Config(**one.fields), compile=compile, **one.options)
     return {"seconds": plan.seconds, "memory": plan.memory_bytes}
 
 
@@ -95,12 +95,12 @@ def run_sweep(one: Case) -> dict[str, float]:
     import time
 
     import jaxtheory
-    from jaxtheory.engine.planning import lay_out
+    from jaxtheory.engine.planning import planner
 
-    lay_out._CACHE["cpu"] = int(lay_out._CACHE["cpu"] * float(os.environ.get("CACHE_TIMES", "1")))
+    planner._CACHE["cpu"] = int(planner._CACHE["cpu"] * float(os.environ.get("CACHE_TIMES", "1")))
     theory = jaxtheory.theories.get(one.theory)
     begun = time.perf_counter()
-    jaxtheory.sweep(theory, theory.Config(**one.fields), **one.asked)
+    jaxtheory.sweep(theory, theory.Config(**one.fields), **one.options)
     took = time.perf_counter() - begun
     return {
         "seconds": took,
@@ -139,7 +139,7 @@ def choices(cases: list[Case]) -> list[tuple[str, ...]]:
         chosen, alternatives = take(one), {}
         if one in SIZES:
             for mode in ("pad", "exact"):
-                alternatives[mode] = take(one._replace(asked={**one.asked, "buckets": mode}))
+                alternatives[mode] = take(one._replace(options={**one.options, "buckets": mode}))
         else:
             for words, times in (("an eighth side by side", 0.125), ("eight times", 8)):
                 alternatives[words] = take(one, CACHE_TIMES=str(times))

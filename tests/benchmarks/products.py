@@ -61,7 +61,7 @@ def products(function: Any, call: Call) -> collections.Counter:
     return counts
 
 
-def follow(jaxpr: Any, changing: set, found: collections.Counter, times: int = 1) -> set:
+def follow(jaxpr: Any, changing: set, counts: collections.Counter, times: int = 1) -> set:
     """Count matrix products of a jaxpr that depend on some of its variables; return the results
     that do. A loop or branch depends on all that it is given, and branches and loops of unknown
     length hold no products that count.
@@ -74,13 +74,13 @@ def follow(jaxpr: Any, changing: set, found: collections.Counter, times: int = 1
         out, inner = eqn.outvars, called(eqn)
         if eqn.primitive is jax.lax.dot_general_p:
             (a, b), dims = (v.aval for v in eqn.invars), eqn.params["dimension_numbers"]
-            found[a.shape, b.shape, str(a.dtype), dims] += times
+            counts[a.shape, b.shape, str(a.dtype), dims] += times
         elif eqn.primitive.name == "scan":
             length = times * eqn.params["length"]
-            follow(inner[0], set(inner[0].invars), found, length)
+            follow(inner[0], set(inner[0].invars), counts, length)
         elif len(inner) == 1 and len(inner[0].invars) == len(into):
             inputs = {v for v, on in zip(inner[0].invars, into, strict=True) if on}
-            ends = follow(inner[0], inputs, found, times)
+            ends = follow(inner[0], inputs, counts, times)
             pairs = zip(out, inner[0].outvars, strict=True)
             out = [v for v, end in pairs if isinstance(end, Var) and end in ends]
         changing.update(out)

@@ -34,7 +34,7 @@ from benchmarks.products import Call, first, follow, made_by, time_call
 
 from jaxtheory.engine import sweep
 from jaxtheory.engine.compute import compiled, program, training
-from jaxtheory.engine.execution import local, task
+from jaxtheory.engine.execution import chunk_task, local
 from jaxtheory.engine.results import computing
 
 MARKS = ("<!-- profile -->", "<!-- /profile -->")
@@ -52,7 +52,7 @@ PARTS = {
     "analyses": ["_evaluate analyses"],
     "transfer": [(jax, "device_get"), (jax, "device_put")],
     "records": [(training._Recorded, "put"), (training, "_with_baselines")],
-    "Python": [(task, "run_chunk")],
+    "Python": [(chunk_task, "run_chunk")],
     "assembly": [(sweep, "assemble"), (local, "pick")],
     "idle": [(local, "wait")],
 }
@@ -108,15 +108,15 @@ class Clock:
 
 
 class Profile(NamedTuple):
-    """A sweep: seconds and CPU seconds without a clock (with --cpu in the other order), seconds of
-    its parts, both floors (None if its work was not counted), and the kernels of step and metrics
-    that take longest, with their share.
+    """A sweep: seconds and `other_seconds`, CPU seconds, without a clock (with --cpu the other way
+    around), seconds of its parts, both floors (None if its work was not counted), and the kernels
+    of step and metrics that take longest, with their share.
     """
 
     theory: str
     setting: str
     seconds: float
-    other: float
+    other_seconds: float
     parts: dict[str, float]
     floors: tuple[float, float] | None
     kernels: dict[str, float]
@@ -222,7 +222,7 @@ def measured(theory: str, setting: str, run: Callable[[], Any], work: Any) -> Pr
     run()
     order = -1 if floor.clock is time.process_time else 1
     plain = min(timing.once(run)[::order] for _ in range(ROUNDS))
-    _, parts, calls = min((clocked(run) for _ in range(ROUNDS)), key=lambda found: found[0])
+    _, parts, calls = min((clocked(run) for _ in range(ROUNDS)), key=lambda outcome: outcome[0])
     floors = (floor.seconds(work), products.seconds(work, calls)) if work else None
     return Profile(theory, setting, *plain, divide(parts, calls), floors, kernels(run))
 
@@ -239,28 +239,37 @@ def records(groups: Iterable[table.Group]) -> list[dict[str, Any]]:
     return entries
 
 
-def merged(kept: list[dict]) -> list[Profile]:
+def merged(reports: list[dict]) -> list[Profile]:
     """The profiles of several files."""
-    return [Profile(**entry) for one in kept for entry in one["profiles"]]
+    return [Profile(**entry) for one in reports for entry in one["profiles"]]
 
 
-def page(found: list[Profile], facts: list[str]) -> str:
+def page(profiles: list[Profile], facts: list[str]) -> str:
     """The table, its settings, and what it was measured on."""
     line = lambda words: f"| {' | '.join(words)} |"
     cpu = any("--cpu" in line for line in facts)
     head = [{"(CPU)": "(wall)"}.get(word, word) if cpu else word for word in HEAD]
     rows = [line(head), line(["---"] * len(HEAD))]
-    rows += [line([f"{i} {profile.theory}", *cells(profile)]) for i, profile in enumerate(found, 1)]
-    settings = [f"{i}. `{profile.theory}`: {profile.setting}" for i, profile in enumerate(found, 1)]
+    rows += [
+        line([f"{i} {profile.theory}", *cells(profile)]) for i, profile in enumerate(profiles, 1)
+    ]
+    settings = [
+        f"{i}. `{profile.theory}`: {profile.setting}" for i, profile in enumerate(profiles, 1)
+    ]
     return "\n".join([*rows, "", *settings, "", "Measured by", "", *(f"- {x}" for x in facts)])
 
 
-def cells(found: Profile) -> list[str]:
+def cells(profile: Profile) -> list[str]:
     """A profile as words: milliseconds, shares of the sweep, and shares of the step."""
-    times = found.seconds, found.other, sum(found.parts.values()), *found.parts.values()
+    times = (
+        profile.seconds,
+        profile.other_seconds,
+        sum(profile.parts.values()),
+        *profile.parts.values(),
+    )
     return [
         *(f"{1000 * seconds:.0f}" for seconds in times),
-        *(f"{100 * bound / found.seconds:.2g} %" for bound in found.floors or ()),
-        *([""] * len(FLOORS) if found.floors is None else []),
-        ", ".join(f"{name} {100 * share:.0f} %" for name, share in found.kernels.items()),
+        *(f"{100 * bound / profile.seconds:.2g} %" for bound in profile.floors or ()),
+        *([""] * len(FLOORS) if profile.floors is None else []),
+        ", ".join(f"{name} {100 * share:.0f} %" for name, share in profile.kernels.items()),
     ]

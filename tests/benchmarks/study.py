@@ -14,8 +14,8 @@ import jaxtheory
 from jaxtheory.core.config import canonical
 from jaxtheory.engine.compute import training
 from jaxtheory.engine.compute.program import PerRow, PerRun, Program, Trained, Turns
-from jaxtheory.engine.planning.lay_out import plan_request
-from jaxtheory.engine.planning.layout import lanes
+from jaxtheory.engine.planning.buckets import lanes
+from jaxtheory.engine.planning.planner import plan_request
 from jaxtheory.engine.records import NEVER
 from jaxtheory.engine.request.request import read, read_schedule
 from jaxtheory.ops import draws
@@ -96,7 +96,7 @@ class Study(NamedTuple):
             algorithm = self.theory.algorithms[bucket.algorithm]
             program = Program(self.theory, algorithm, bucket.template, bucket.layout)
             row = jax.device_put(PerRow(*training._draw(request, program, inputs)))
-            run = jax.device_put(PerRun(inputs.own, inputs.values, inputs.limit))
+            run = jax.device_put(PerRun(inputs.run_fields, inputs.values, inputs.limit))
             used = np.int32(inputs.used)
             state = program.begin()(row, run, used)
             trained = Trained(state, np.full(inputs.limit.shape, NEVER, np.int32))
@@ -158,9 +158,9 @@ class ByHand:
     def map_runs(self, function: Callable, *of_runs: Any) -> Any:
         """function(key, problem, config, *leaves) of all runs [seed, value]."""
         return jax.vmap(
-            lambda key, problem, *own: jax.vmap(
+            lambda key, problem, *leaves: jax.vmap(
                 lambda value, *x: function(key, problem, self.study.at(value), *x)
-            )(self.values, *own)
+            )(self.values, *leaves)
         )(self.keys, *of_runs)
 
     def _begin(self, keys: Any) -> Any:

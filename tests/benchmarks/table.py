@@ -28,14 +28,14 @@ SHOWN = HEAD.index("floor s")  # columns on the page
 class Line(NamedTuple):
     """What a row compares: two sides by name, and what their ratio should be.
 
-    kind "faster": seconds of `other` over those of `ours`, at least the goal; "cost": seconds of
-    `ours` over those of `other`, at most the goal; "cpu": the same of CPU seconds; "within":
-    seconds of `ours`, at most the goal, of which `other` is a part that it cannot avoid.
+    kind "faster": seconds of `baseline` over those of `ours`, at least the goal; "cost": seconds of
+    `ours` over those of `baseline`, at most the goal; "cpu": the same of CPU seconds; "within":
+    seconds of `ours`, at most the goal, of which `baseline` is a part that it cannot avoid.
     """
 
     name: str
     ours: str
-    other: str
+    baseline: str
     kind: str
     goal: float | None = None
 
@@ -65,12 +65,12 @@ class Row(NamedTuple):
     kind: str
     setting: str
     ours: float
-    other: float | None
+    baseline: float | None
     extrapolated: bool
     ratio: float | None
     goal: float | None
     compiling: float | None
-    other_compiling: float | None
+    baseline_compiling: float | None
     floor: float | None
 
     @property
@@ -92,18 +92,18 @@ class Row(NamedTuple):
         """The ratio at the floor."""
         if self.floor is None or self.kind != "faster":
             return None
-        return self.other / self.floor
+        return self.baseline / self.floor
 
 
 def rows(group: Group, timed: dict[str, Timed], floors: dict[str, float]) -> list[Row]:
     """The rows of a group; floors are seconds of its sides."""
     entries = []
     for line in group.lines:
-        ours, rival = timed[line.ours], timed[line.other]
+        ours, baseline = timed[line.ours], timed[line.baseline]
         if line.kind == "within":
-            entries.append(within(group, line, ours, rival))
+            entries.append(within(group, line, ours, baseline))
             continue
-        pair = (ours.cpu, rival.cpu) if line.kind == "cpu" else (ours.seconds, rival.seconds)
+        pair = (ours.cpu, baseline.cpu) if line.kind == "cpu" else (ours.seconds, baseline.seconds)
         first, second = pair[::-1] if line.kind == "faster" else pair
         entries.append(
             Row(
@@ -113,11 +113,11 @@ def rows(group: Group, timed: dict[str, Timed], floors: dict[str, float]) -> lis
                 group.setting,
                 statistics.median(pair[0]),
                 statistics.median(pair[1]),
-                rival.extrapolated,
+                baseline.extrapolated,
                 statistics.median(a / b for a, b in zip(first, second, strict=True)),
                 line.goal,
                 ours.compiling,
-                rival.compiling,
+                baseline.compiling,
                 None if line.kind == "cpu" else floors.get(line.ours),
             )
         )
@@ -127,7 +127,7 @@ def rows(group: Group, timed: dict[str, Timed], floors: dict[str, float]) -> lis
 def within(group: Group, line: Line, ours: Timed, part: Timed) -> Row:
     """The row of seconds that have a goal."""
     duration, least = statistics.median(ours.seconds), statistics.median(part.seconds)
-    none = dict.fromkeys(("other", "ratio", "compiling", "other_compiling"))
+    none = dict.fromkeys(("baseline", "ratio", "compiling", "baseline_compiling"))
     row = {"theory": group.theory, "name": line.name, "kind": line.kind, "setting": group.setting}
     return Row(**row, **none, ours=duration, extrapolated=False, goal=line.goal, floor=least)
 
@@ -146,21 +146,21 @@ def cells(row: Row) -> list[str]:
         row.theory,
         row.name + (" (CPU)" if row.kind == "cpu" else ""),
         number(row.ours),
-        number(row.other) + (" x" if row.extrapolated else ""),
+        number(row.baseline) + (" x" if row.extrapolated else ""),
         number(row.ratio),
         "" if row.goal is None else f"{sign} {row.goal:g}" + " s" * (row.kind == "within"),
         {None: "", True: "yes", False: "NO"}[row.met],
         number(row.compiling),
-        number(row.other_compiling),
+        number(row.baseline_compiling),
         number(row.floor),
         "" if row.reached is None else f"{100 * row.reached:.2g} %",
         number(row.most),
     ]
 
 
-def text(found: list[Row]) -> str:
+def text(rows: list[Row]) -> str:
     """The table in columns."""
-    lines = [list(HEAD), *map(cells, found)]
+    lines = [list(HEAD), *map(cells, rows)]
     widths = [max(len(line[i]) for line in lines) for i in range(len(HEAD))]
     return "\n".join(
         "  ".join(word.ljust(width) for word, width in zip(line, widths, strict=True)).rstrip()
@@ -168,28 +168,28 @@ def text(found: list[Row]) -> str:
     )
 
 
-def markdown(found: list[Row]) -> str:
+def markdown(rows: list[Row]) -> str:
     """The table for a page, without floors."""
     line = lambda words: f"| {' | '.join(words[:SHOWN])} |"
-    rows = [line(HEAD), line(["---"] * len(HEAD)), *(line(cells(row)) for row in found)]
-    return "\n".join(rows)
+    lines = [line(HEAD), line(["---"] * len(HEAD)), *(line(cells(row)) for row in rows)]
+    return "\n".join(lines)
 
 
-def waits(found: list[Row]) -> str:
+def waits(rows: list[Row]) -> str:
     """The table of waiting times as Markdown: seconds, limit, and seconds of the imports."""
     line = lambda words: f"| {' | '.join(words)} |"
     lines = [line(("what", "s", "goal", "met", "of which imports")), line(["---"] * 5)]
-    for row in found:
+    for row in rows:
         words = cells(row)
         what = f"{row.theory}: {row.name} (`{row.setting}`)"
         lines.append(line((what, words[2], words[5], words[6], words[9])))
     return "\n".join(lines)
 
 
-def records(found: list[Row]) -> list[dict[str, Any]]:
+def records(rows: list[Row]) -> list[dict[str, Any]]:
     """The rows for JSON."""
     return [
-        {**row._asdict(), "met": row.met, "reached": row.reached, "most": row.most} for row in found
+        {**row._asdict(), "met": row.met, "reached": row.reached, "most": row.most} for row in rows
     ]
 
 

@@ -30,8 +30,8 @@ def curves(shape, a, b, rng=None, n=8, spread=0.03, t=T, k=K):
     return y * rng.lognormal(0, spread, (n, len(k), 1)) * rng.lognormal(0, spread, (n, *y.shape))
 
 
-def covers(found, a, b):
-    ends = [(float(found[f"{n}_exponent_low"]), float(found[f"{n}_exponent_high"])) for n in "xy"]
+def covers(fit, a, b):
+    ends = [(float(fit[f"{n}_exponent_low"]), float(fit[f"{n}_exponent_high"])) for n in "xy"]
     return all(low <= true <= high for (low, high), true in zip(ends, (a, b), strict=True))
 
 
@@ -134,7 +134,7 @@ def test_points_without_a_logarithm_are_left_out_and_x_may_be_in_any_order():
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         (lambda d: (d, "step", "lss", "K"), "y = 'lss': not a variable"),
         (lambda d: (d, "stpe", "loss", "K"), "'stpe' is not a dimension; did you mean"),
@@ -146,7 +146,7 @@ def test_points_without_a_logarithm_are_left_out_and_x_may_be_in_any_order():
         (lambda d: (d.where(d.K != 4), "step", "loss", "K"), "0 positive means at K = 4, and a"),
     ],
 )
-def test_mistakes_are_told_in_a_sentence(change, said):
+def test_mistakes_are_told_in_a_sentence(change, message):
     data = xr.Dataset({"loss": (("K", "step"), curves("bend", 1, 1)[0])}, {"K": K, "step": T})
-    with pytest.raises(InputError, match=said):
+    with pytest.raises(InputError, match=message):
         jaxtheory.collapse(*change(data))

@@ -13,7 +13,7 @@ import xarray as xr
 from scipy import stats
 
 from jaxtheory import verdict
-from jaxtheory.claims import interval
+from jaxtheory.claims import at_least, at_most, interval
 
 EXPERIMENTS = 10_000
 SLOW = 2_500  # of what takes a bootstrap each
@@ -25,9 +25,9 @@ def of_slow(limit):
     return limit + 4 * np.sqrt(limit) * (SLOW**-0.5 - EXPERIMENTS**-0.5)
 
 
-def misses(of, draws, true, error=interval.ERROR):
+def misses(method, draws, true, error=interval.ERROR):
     """The share of the rows whose interval does not contain the true number."""
-    ends = np.array([of(row, error) for row in draws])
+    ends = np.array([method(row, error) for row in draws])
     return np.mean((ends[:, 0] > true) | (ends[:, 1] < true))
 
 
@@ -90,7 +90,7 @@ def test_the_worst_and_the_best_of_many_conditions(best, word, rng):
     wrong = 0
     for draws in rng.normal(size=(EXPERIMENTS // 5, 12, 8)):
         values = xr.DataArray(draws, dims=("p", "seed"))
-        wrong += verdict(values, where=best, at_most=0.0).decision == word
+        wrong += verdict(values, at_most(0.0), where=best).decision == word
     assert wrong / (EXPERIMENTS // 5) <= 0.019
 
 
@@ -99,7 +99,7 @@ def test_runs_of_one_seed_that_share_their_draws_count_as_one(rng):
     wrong = 0
     for draws in rng.uniform(size=(EXPERIMENTS // 5, 8)) < 0.7:
         values = xr.DataArray(np.tile(draws, (6, 1)), dims=("p", "seed"))
-        low, high = verdict(values, statistic="share", where="together", at_least=0.7).interval
+        low, high = verdict(values, at_least(0.7), statistic="share", where="together").interval
         wrong += not low <= 0.7 <= high
     assert wrong / (EXPERIMENTS // 5) <= 0.019
 

@@ -38,7 +38,7 @@ def test_a_crossing_is_the_first_from_either_side():
     )
     crossings = crossing(values, 1.5)
     np.testing.assert_allclose(crossings, [15, 12.5, np.nan, np.nan, 0])
-    np.testing.assert_allclose(crossing(values, 1.5, of=values**2)[:2], [2.5, 3])
+    np.testing.assert_allclose(crossing(values, 1.5, coordinate=values**2)[:2], [2.5, 3])
     t = np.exp(steps / 10.0)
     powers = xr.DataArray(8 * t**-2, {"step": t}, ("step",))
     at = np.exp(crossing(np.log(powers), np.log(0.5), np.log(powers.step)))

@@ -113,7 +113,7 @@ def test_equal_seeds_are_straight_up_to_rounding_alone():
 
 
 @pytest.mark.parametrize(
-    ("call", "said"),
+    ("call", "message"),
     [
         (lambda d: jaxtheory.exponent(d.loss, "stpe"), "'stpe' is not a dimension; did you mean"),
         (lambda d: jaxtheory.exponent(d.loss, "step", between=(5, 6)), "0 positive values of step"),
@@ -122,10 +122,10 @@ def test_equal_seeds_are_straight_up_to_rounding_alone():
         (lambda d: fitted_law(d.loss, "stpe"), "'stpe' is not a dimension; did you mean"),
     ],
 )
-def test_mistakes_are_told_in_a_sentence(call, said):
+def test_mistakes_are_told_in_a_sentence(call, message):
     axes = {"step": T, "rule": ["a", "b"], "p": [0.3]}
     data = xr.Dataset({"loss": (("step", "rule", "p"), np.ones((7, 2, 1)))}, axes)
-    with pytest.raises(InputError, match=said):
+    with pytest.raises(InputError, match=message):
         call(data)
 
 

@@ -45,7 +45,7 @@ def test_runs_without_a_boundary_are_told(capsys):
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["--when", "often"], 'must be diverged, "METRIC < NUMBER", "METRIC > NUMBER" or FILE.py'),
         (["--when", "distance < x"], "'x' is not a number"),
@@ -64,11 +64,11 @@ def test_runs_without_a_boundary_are_told(capsys):
         (["--when", "bad.py:fails"], "when: ZeroDivisionError"),
     ],
 )
-def test_a_mistake_is_one_line(folder, words, said, capsys):
+def test_a_mistake_is_one_line(folder, words, message, capsys):
     (folder / "bad.py").write_text(
         "def number(data):\n    return 3\n\n\ndef fails(data):\n    return 1 / 0\n"
     )
     assert main([*ASKED, *words]) == 2
     errors = capsys.readouterr().err
-    assert re.search(re.escape(said), errors.replace("\n", " ")), errors
+    assert re.search(re.escape(message), errors.replace("\n", " ")), errors
     assert "Traceback" not in errors

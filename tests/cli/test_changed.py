@@ -77,7 +77,7 @@ def test_nothing_is_expected_of_claims_on_other_axes():
 
 
 @pytest.mark.parametrize(
-    ("figure", "changes", "said"),
+    ("figure", "changes", "message"),
     [
         ("walk_phase", {"vary": ("q=1",)}, "unknown field 'q'"),
         (
@@ -95,14 +95,14 @@ def test_nothing_is_expected_of_claims_on_other_axes():
         ("llama_assumptions", {"steps": "3"}, ""),
     ],
 )
-def test_what_cannot_be_changed_is_one_line(figure, changes, said):
+def test_what_cannot_be_changed_is_one_line(figure, changes, message):
     figure = jaxtheory.figures.get(figure)
-    if not said:
+    if not message:
         assert apply(figure, **changes)["steps"] == 3
         return
     with pytest.raises(jaxtheory.InputError) as caught:
         apply(figure, **changes)
-    assert said in str(caught.value) and "\n" not in str(caught.value)
+    assert message in str(caught.value) and "\n" not in str(caught.value)
 
 
 FILE = TEMPLATE.replace('"seeds": 128, "steps": 60', '"seeds": 8, "steps": 6').replace(

@@ -106,13 +106,13 @@ def test_definitions_are_taken_from_file_to_file_and_keep_apart(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("own", "said"),
+    ("text", "message"),
     [
         ("from . import nothing\n", "defines no nothing; copy the figure by hand"),
         ("from .missing import x\n", "missing.py: no such file"),
     ],
 )
-def test_what_is_not_there_is_one_line(own: str, said: str, tmp_path: Path) -> None:
-    file = write(tmp_path, __init__="x = 1\n", own=own)
-    with pytest.raises(InputError, match=said):
+def test_what_is_not_there_is_one_line(text: str, message: str, tmp_path: Path) -> None:
+    file = write(tmp_path, __init__="x = 1\n", own=text)
+    with pytest.raises(InputError, match=message):
         one_file(file, "own", "new")

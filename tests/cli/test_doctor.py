@@ -57,8 +57,8 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("name", "value", "said"), REFUSED[::3])
-def test_doctor_says_that_jax_cannot_start_and_goes_on(name: str, value: str, said: str) -> None:
+@pytest.mark.parametrize(("name", "value", "message"), REFUSED[::3])
+def test_doctor_says_that_jax_cannot_start_and_goes_on(name: str, value: str, message: str) -> None:
     done = python("-m", "jaxtheory", "doctor", **{name: value})
     assert (done.returncode, done.stderr) == (2, "")
     assert "JAX cannot start: " in done.stdout

@@ -11,7 +11,7 @@ from helpers.stores import lose_dataset
 from helpers.worked_example import EXAMPLE
 
 from jaxtheory.cli.main import main
-from jaxtheory.reports.explorer import pages
+from jaxtheory.reports.explorer import live_pages
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +51,7 @@ def test_an_interrupted_watch_exits_with_130(store, capsys, monkeypatch):
     def interrupt(seconds):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(pages.time, "sleep", interrupt)
+    monkeypatch.setattr(live_pages.time, "sleep", interrupt)
     assert main(["explore", "store", "--watch", "--every", "0.5"]) == 130
     assert capsys.readouterr().err == "interrupted\n"
     assert Path("store/explore.html").is_file()

@@ -92,18 +92,18 @@ def test_netcdf_holds_all_of_it(store: Path, capsys: pytest.CaptureFixture) -> N
 
 
 @pytest.mark.parametrize(
-    ("what", "said"),
+    ("what", "message"),
     [("absent", "no such directory"), ("held", "it holds the stores one"), ("cut", "incomplete")],
 )
 def test_what_is_no_store_is_told_of_in_one_line(
-    what: str, said: str, folder: Path, capsys: pytest.CaptureFixture
+    what: str, message: str, folder: Path, capsys: pytest.CaptureFixture
 ) -> None:
     for store in ("held/one", "cut"):
         (folder / store).mkdir(parents=True)
         (folder / store / "manifest.json").write_text("{}")
     assert main(["export", what, "--format", "csv"]) == 2
     error = capsys.readouterr().err
-    assert said in error and len(error.splitlines()) == 1 and not list(folder.rglob("data.csv"))
+    assert message in error and len(error.splitlines()) == 1 and not list(folder.rglob("data.csv"))
 
 
 def test_a_missing_package_is_told_of_in_one_line(

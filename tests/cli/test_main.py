@@ -509,6 +509,18 @@ def test_help_fits_into_a_terminal_of_100_columns(
     words = " ".join(lines)
     assert "--out" not in words.split()
     assert "--to {" not in words and ("--format {" in words) == (command == "export")
+    assert not re.search(r"default: (None|False)?\)|\bNone\b|\bSTR\b", words)
+
+
+def test_the_help_of_all_commands_has_one_sentence_for_each(
+    capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    assert main(["--help"]) == 0
+    printed = capsys.readouterr().out
+    for first in ("Describe a theory or a figure, on one screen.", "Train at every combination of"):
+        assert first in printed
+    assert "exit code" not in printed and len(printed.splitlines()) < 40
 
 
 def test_help_loads_no_jax() -> None:
@@ -546,11 +558,11 @@ def test_a_mistake_shows_no_traceback(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "code", "said"),
+    ("number", "code", "message"),
     [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")],
 )
 def test_an_ended_sweep_leaves_a_store_that_resumes(
-    number: int, code: int, said: str, folder: Path
+    number: int, code: int, message: str, folder: Path
 ) -> None:
     axes = "--vary d=2,4 --vary eta=log:1e-4:1e-1:8 --steps 5000 --seeds 4"
     words = ("sweep", REGRESSION, *axes.split(), "--store", "kept")
@@ -561,7 +573,7 @@ def test_an_ended_sweep_leaves_a_store_that_resumes(
     process.send_signal(number)
     _, errors = process.communicate(timeout=120)
     assert process.returncode == code
-    assert re.search(f"{said}; resume with: \\S*jaxtheory sweep", errors)
+    assert re.search(f"{message}; resume with: \\S*jaxtheory sweep", errors)
     assert "Traceback" not in errors
     assert not (folder / "kept" / "data.zarr").exists()
     again = jaxtheory_process(*words)

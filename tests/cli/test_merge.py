@@ -43,7 +43,7 @@ def test_a_merged_store_is_exported_and_returned_by_the_sweep(
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["{one}", "--to", "out"], "give two sweeps or more"),
         (["{one}", "absent", "--to", "out"], "absent: no such directory"),
@@ -53,7 +53,7 @@ def test_a_merged_store_is_exported_and_returned_by_the_sweep(
 )
 def test_mistakes_are_told_in_one_sentence(
     words: list[str],
-    said: str,
+    message: str,
     stores: tuple[str, str],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -64,4 +64,4 @@ def test_mistakes_are_told_in_one_sentence(
     capsys.readouterr()
     assert main(["merge", *named]) == 2
     printed = capsys.readouterr()
-    assert said in printed.out + printed.err and list(tmp_path.iterdir()) == []
+    assert message in printed.out + printed.err and list(tmp_path.iterdir()) == []

@@ -55,7 +55,7 @@ def test_a_plain_copy_under_a_name_of_its_own_is_told_too(folder: Path, capsys) 
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         ("--from walk_phas", "--from walk_phas: unknown figure; did you mean 'walk_phase'?"),
         ("--from low_rank", "--from low_rank: choose a figure of it: attention_start, "),
@@ -63,10 +63,10 @@ def test_a_plain_copy_under_a_name_of_its_own_is_told_too(folder: Path, capsys) 
         ("--from walk_phase --flax", "--flax and --from exclude each other"),
     ],
 )
-def test_what_cannot_be_copied_is_one_line(words: str, said: str, folder: Path, capsys) -> None:
+def test_what_cannot_be_copied_is_one_line(words: str, message: str, folder: Path, capsys) -> None:
     (folder / "own.py").write_text("")
     assert main(["new", "mine", *words.split()]) == 2
-    assert said in capsys.readouterr().err and not (folder / "mine.py").exists()
+    assert message in capsys.readouterr().err and not (folder / "mine.py").exists()
 
 
 def test_a_figure_has_a_name_of_its_own(capsys: pytest.CaptureFixture) -> None:

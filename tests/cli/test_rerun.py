@@ -33,15 +33,15 @@ def test_it_prints_the_results_and_the_call(store, capsys):
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["out", "eta=0.2"], "seed: choose one of the 3 values"),
         (["out", "eta"], "must be NAME=VALUE"),
         (["nowhere"], "no such directory"),
     ],
 )
-def test_a_wrong_choice_is_one_sentence(store, capsys, words, said):
+def test_a_wrong_choice_is_one_sentence(store, capsys, words, message):
     capsys.readouterr()
     assert main(["rerun", *words, "--theory", QUADRATIC]) == 2
     shown = capsys.readouterr()
-    assert said in shown.err and "Traceback" not in shown.err
+    assert message in shown.err and "Traceback" not in shown.err

@@ -98,7 +98,7 @@ def test_an_open_or_untested_claim_does_not_fail(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("right", "wrong", "said"),
+    ("right", "wrong", "message"),
     [
         ('"steps": 40', '"stpes": 4', "mine.py: unknown argument 'stpes'; did you mean 'steps'?"),
         ('"steps": 40', '"seeds": 0', "mine.py: seeds = 0"),
@@ -120,13 +120,13 @@ def test_an_open_or_untested_claim_does_not_fail(folder: Path) -> None:
     ],
 )
 def test_a_fault_of_a_figure_is_told_with_its_file(
-    right: str, wrong: str, said: str, folder: Path, capsys: pytest.CaptureFixture
+    right: str, wrong: str, message: str, folder: Path, capsys: pytest.CaptureFixture
 ) -> None:
     text = spoilt('"seeds": 128', '"seeds": 8').replace('{"steps": 40}', '{"steps": 4}')
     right = right.replace("'", '"').replace('"steps": 40', '"steps": 4')
     assert right in text
     (folder / "mine.py").write_text(text.replace(right, wrong))
-    refused(["run", "mine.py", "--quick"], said, capsys)
+    refused(["run", "mine.py", "--quick"], message, capsys)
 
 
 EDGE = f"""
@@ -190,7 +190,7 @@ def test_a_figure_of_boundaries_leaves_what_others_do(folder: Path, capsys) -> N
 
 
 @pytest.mark.parametrize(
-    ("right", "wrong", "said"),
+    ("right", "wrong", "message"),
     [
         ('"along": "eta"', '"along": "etta"', "mine.py: unknown field 'etta'; did you mean 'eta'"),
         ('"over"', '"vary"', "mine.py: unknown argument 'vary'"),
@@ -201,11 +201,11 @@ def test_a_figure_of_boundaries_leaves_what_others_do(folder: Path, capsys) -> N
     ],
 )
 def test_a_fault_of_a_figure_of_boundaries_is_told(
-    right, wrong, said, folder: Path, capsys
+    right, wrong, message, folder: Path, capsys
 ) -> None:
     assert right in EDGE
     (folder / "mine.py").write_text(EDGE.replace(right, wrong))
-    refused(["run", "mine.py", "--quick"], said, capsys)
+    refused(["run", "mine.py", "--quick"], message, capsys)
 
 
 def test_a_home_in_a_path_of_run_and_report(

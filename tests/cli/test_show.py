@@ -80,11 +80,11 @@ def test_a_file_without_its_suffix_is_found(command, tmp_path, monkeypatch, caps
 
 def test_a_page_cuts_the_last_section_first() -> None:
     rows = [(f"name{i}", "meaning " * 20) for i in range(30)]
-    lines = _page(["head"], {"metrics": rows[:20], "claims": rows}, whole=False)
+    lines = _page(["head"], {"metrics": rows[:20], "claims": rows}, show_all=False)
     assert len(lines) <= _SCREEN and all(len(line) <= _WIDTH for line in lines)
     assert sum("meaning" in line for line in lines) > 20 and "name19" in "".join(lines)
     assert lines[-1].startswith("    ") or "more:" in lines[-1]
-    full_page = _page(["head"], {"metrics": rows[:20], "claims": rows}, whole=True)
+    full_page = _page(["head"], {"metrics": rows[:20], "claims": rows}, show_all=True)
     assert sum(line.count("meaning") for line in full_page) == 50 * 20
 
 
@@ -127,7 +127,7 @@ def test_claims_that_are_expected_to_fail_say_so(tmp_path: Path) -> None:
         'c, expect="fails", statement="grows") for c in FIGURE.claims))\nFIGURES = (FIGURE,)\n'
     )
     (figure,) = _load_figures(str(file))
-    head, sections = _of_figure(figure, whole=True)
+    head, sections = _of_figure(figure, show_all=True)
     assert "How fast does SGD find the mean of a Gaussian?" in head[0] and "quick" in head[-1]
     assert all("grows" in said and "expected to fail" in said for _, said in sections["claims"])
 

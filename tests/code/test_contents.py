@@ -334,18 +334,18 @@ def test_a_module_counts_however_it_is_read(text, monkeypatch):
 
 
 class Keeper:
-    def __init__(self, kept):
-        self.kept = kept
+    def __init__(self, source):
+        self.source = source
 
 
 HOLDERS = {
     "closure": lambda m: lambda p: m.RATE * p,
-    "list": lambda m: (lambda kept: lambda p: kept[0].RATE * p)([m]),
-    "dict": lambda m: (lambda kept: lambda p: kept["a"].RATE * p)({"a": m}),
-    "partial": lambda m: functools.partial(lambda kept, p: kept.RATE * p, m),
-    "default": lambda m: lambda p, kept=m: kept.RATE * p,
-    "keyword": lambda m: lambda p, *, kept=m: kept.RATE * p,
-    "attribute": lambda m: (lambda o: lambda p: o.kept.RATE * p)(Keeper(m)),
+    "list": lambda m: (lambda source: lambda p: source[0].RATE * p)([m]),
+    "dict": lambda m: (lambda source: lambda p: source["a"].RATE * p)({"a": m}),
+    "partial": lambda m: functools.partial(lambda source, p: source.RATE * p, m),
+    "default": lambda m: lambda p, source=m: source.RATE * p,
+    "keyword": lambda m: lambda p, *, source=m: source.RATE * p,
+    "attribute": lambda m: (lambda o: lambda p: o.source.RATE * p)(Keeper(m)),
     "method": lambda m: Keeper(m).__init__,
     "class": lambda m: type("Made", (), {"kept": m}),
     "jit": lambda m: jax.jit(lambda p: m.RATE * p),

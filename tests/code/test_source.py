@@ -23,7 +23,7 @@ def test_what_changes_no_value_does_not_count(same):
 
 
 @pytest.mark.parametrize(
-    "other",
+    "text",
     [
         "def f(x, y=1):\n    return x + y * 3\n",
         "def f(x, y=1):\n    return (x + y) * 2\n",
@@ -35,8 +35,8 @@ def test_what_changes_no_value_does_not_count(same):
         "def f(x, y=1):\n    return x + y * True\n",
     ],
 )
-def test_what_changes_a_value_counts(other):
-    assert source.normal_text(other) != source.normal_text(TEXT)
+def test_what_changes_a_value_counts(text):
+    assert source.normal_text(text) != source.normal_text(TEXT)
 
 
 def test_a_function_is_read_only_where_its_file_holds_its_code(tmp_path):

@@ -41,9 +41,9 @@ def test_a_class_that_cloudpickle_has_loaded_here_can_be_derived_from():
     cloudpickle.loads(cloudpickle.dumps(Mine))
 
     class More(Mine):
-        other: float = traced(2.0, "o", "another", "[0, inf)")
+        offset: float = traced(2.0, "o", "another", "[0, inf)")
 
-    assert (More().steps, More().rate, More().other) == (3, 0.5, 2.0)
+    assert (More().steps, More().rate, More().offset) == (3, 0.5, 2.0)
 
 
 def test_canonical_leaves_share_one_trace():

@@ -177,21 +177,23 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize(("right", "wrong", "said"), EDITS, ids=[said for *_, said in EDITS])
+@pytest.mark.parametrize(
+    ("right", "wrong", "message"), EDITS, ids=[message for *_, message in EDITS]
+)
 def test_a_wrong_line_is_named(
-    right: str, wrong: str, said: str, folder: Path, capsys: pytest.CaptureFixture
+    right: str, wrong: str, message: str, folder: Path, capsys: pytest.CaptureFixture
 ) -> None:
     (folder / "mine.py").write_text(spoilt(right, wrong))
-    refused(["plan", "mine.py", "--steps", "2", "--dtype", "float32"], said, capsys)
+    refused(["plan", "mine.py", "--steps", "2", "--dtype", "float32"], message, capsys)
 
 
-@pytest.mark.parametrize(("slots", "said"), REPLACED, ids=[said for _, said in REPLACED])
+@pytest.mark.parametrize(("slots", "message"), REPLACED, ids=[message for _, message in REPLACED])
 def test_a_wrong_slot_is_named(
-    slots: str, said: str, folder: Path, capsys: pytest.CaptureFixture
+    slots: str, message: str, folder: Path, capsys: pytest.CaptureFixture
 ) -> None:
     text = spoilt("", "") + f"\nTHEORY = THEORY._replace({slots})\n"
     (folder / "mine.py").write_text(text)
-    refused(["plan", "mine.py", "--steps", "2", "--dtype", "float32"], said, capsys)
+    refused(["plan", "mine.py", "--steps", "2", "--dtype", "float32"], message, capsys)
 
 
 def test_a_room_with_fewer_metrics_is_no_mistake() -> None:

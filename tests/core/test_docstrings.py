@@ -1,4 +1,4 @@
-"""What names mean, read from docstrings; every metric and analysis of the six rooms has a line."""
+"""Meanings of names, from docstrings; every metric and analysis of a theory has one."""
 
 import jax
 import numpy as np

@@ -21,7 +21,7 @@ from jaxtheory.theories.random_walk import THEORY
 
 class Inner(NamedTuple):
     query: Float[Array, "d d"]
-    rest: Float[Array, "3 n"]
+    value: Float[Array, "3 n"]
 
 
 class Params(NamedTuple):
@@ -38,13 +38,13 @@ def test_names_and_dimensions_of_weights():
     assert list(named_weights(PARAMS)) == [
         "params_W",
         "params_inner_query",
-        "params_inner_rest",
+        "params_inner_value",
         "params_plain",
     ]
     assert weight_dims(PARAMS) == {
         "params_W": ("d", "D"),
         "params_inner_query": ("d", "d_2"),
-        "params_inner_rest": ("params_inner_rest_0", "n"),
+        "params_inner_value": ("params_inner_value_0", "n"),
         "params_plain": ("params_plain_0",),
     }
 

@@ -35,7 +35,7 @@ def test_a_field_goes_by_word_or_symbol_everywhere(name):
 
 
 @pytest.mark.parametrize(
-    ("made", "said"),
+    ("call", "message"),
     [
         (lambda: WALK.Config(num_stats=6), "'num_stats'; did you mean 'num_states'?"),
         (lambda: SMALL.replace(num_stats=6), "'num_stats'; did you mean 'num_states'?"),
@@ -43,6 +43,6 @@ def test_a_field_goes_by_word_or_symbol_everywhere(name):
         (lambda: WALK.Config(6, K=5), r"num_states \(K\): given twice"),
     ],
 )
-def test_a_misspelt_field_is_named(made, said):
-    with pytest.raises(InputError, match=said):
-        made()
+def test_a_misspelt_field_is_named(call, message):
+    with pytest.raises(InputError, match=message):
+        call()

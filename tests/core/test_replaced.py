@@ -28,8 +28,8 @@ def gradient(params, batch, problem, config):
     return jax.grad(loss)(params, batch, problem, config)
 
 
-def ask(theory, **asked):
-    return read(theory, Config(dimension=3), **{"steps": 1, **asked})
+def ask(theory, **options):
+    return read(theory, Config(dimension=3), **{"steps": 1, **options})
 
 
 SLOTS = THEORY._asdict()

@@ -60,7 +60,7 @@ OWN = "from jaxtheory.cli.templates.template import THEORY\nTHEORY = THEORY._rep
 
 
 @pytest.fixture
-def own(tmp_path):
+def user_theory(tmp_path):
     """A user's file, its theory and its record."""
     file = tmp_path / "own.py"
     file.write_text(OWN)
@@ -71,16 +71,16 @@ def own(tmp_path):
     )
 
 
-def test_the_file_of_a_theory_is_known_with_its_contents(own):
-    _, theory, record = own
+def test_the_file_of_a_theory_is_known_with_its_contents(user_theory):
+    _, theory, record = user_theory
     assert file_of(theory) == record
     assert file_of(theory._replace(problem=lambda key, config: None)) == record
     assert recorded_theory("own", record).name == "own"
     assert recorded_theory("random_walk") is random_walk.THEORY
 
 
-def test_other_theories_have_no_file(own):
-    _, theory, _ = own
+def test_other_theories_have_no_file(user_theory):
+    _, theory, _ = user_theory
     assert file_of(random_walk.THEORY) is None
     assert file_of(theory._replace(loss=lambda params, batch, problem, config: 0.0)) is None
     assert file_of(theory._replace(name="other")) is None
@@ -103,7 +103,7 @@ def test_a_module_that_a_script_imports_has_its_file(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("edit", "said"),
+    ("edit", "phrase"),
     [
         (lambda file: file.write_text(OWN + "\n"), "which has changed since (its SHA-256 was "),
         (lambda file: file.unlink(), "which does not exist here"),
@@ -112,13 +112,13 @@ def test_a_module_that_a_script_imports_has_its_file(tmp_path, monkeypatch):
         (lambda file: (file.unlink(), file.symlink_to("no")), "which does not exist here"),
     ],
 )
-def test_a_file_that_is_not_the_recorded_one_is_not_executed(own, edit, said):
-    file, _, record = own
+def test_a_file_that_is_not_the_recorded_one_is_not_executed(user_theory, edit, phrase):
+    file, _, record = user_theory
     edit(file)
     with pytest.raises(InputError) as caught:
         recorded_theory("own", record)
     message = str(caught.value)
-    assert f"the theory 'own' is defined in {file}, {said}" in message and "\n" not in message
+    assert f"the theory 'own' is defined in {file}, {phrase}" in message and "\n" not in message
     assert "theory= in Python" in message and "--theory FILE.py" in message
 
 
@@ -140,8 +140,8 @@ def test_a_damaged_record_is_one_line(record):
         recorded_theory("own", record)
 
 
-def test_a_file_of_another_user_is_not_executed(own, monkeypatch):
-    _, _, record = own
+def test_a_file_of_another_user_is_not_executed(user_theory, monkeypatch):
+    _, _, record = user_theory
     monkeypatch.setattr("os.geteuid", lambda: 12345)
     status = os.stat_result((0o100644, 1, 1, 1, 999, 0, 9, 0, 0, 0))
     monkeypatch.setattr(Path, "stat", lambda self, **_: status)
@@ -149,16 +149,16 @@ def test_a_file_of_another_user_is_not_executed(own, monkeypatch):
         recorded_theory("own", record)
 
 
-def test_a_name_with_another_theory_in_the_file_and_a_name_that_is_a_path_are_refused(own):
-    file, _, record = own
+def test_a_name_with_another_theory_in_the_file_and_a_name_that_is_a_path_are_refused(user_theory):
+    file, _, record = user_theory
     with pytest.raises(InputError, match="whose THEORY is 'own'"):
         recorded_theory("other", record)
     with pytest.raises(InputError, match=r"neither ships nor is installed.*--theory FILE\.py"):
         recorded_theory(str(file))
 
 
-def test_python_code_gives_the_theory(own):
-    file, theory, _ = own
+def test_python_code_gives_the_theory(user_theory):
+    file, theory, _ = user_theory
     assert python_of(theory) == f"jaxtheory.theories.load('{file}').THEORY"
     assert python_of(random_walk.THEORY) == "jaxtheory.theories.get('random_walk')"
     changed = random_walk.THEORY._replace(loss=lambda params, batch, problem, config: 0.0)

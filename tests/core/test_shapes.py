@@ -14,8 +14,8 @@ from jaxtheory.texts.errors import InputError
 
 
 class Config(fields.Config):
-    num_rows: Size | int = size(3, "n", "rows")
-    dimension: Size | int = size(2, "d", "columns")
+    num_rows: Size = size(3, "n", "rows")
+    dimension: Size = size(2, "d", "columns")
 
 
 class Inner(NamedTuple):

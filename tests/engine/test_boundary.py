@@ -162,7 +162,7 @@ def test_diverged_runs():
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"along": "kind"}, "kind is a static field"),
         ({"along": "steps"}, "steps is a static field"),
@@ -205,8 +205,8 @@ def test_diverged_runs():
         ({"when": lambda data: data.nothing > 1}, "nothing"),
     ],
 )
-def test_a_mistake_is_one_sentence(options, said):
-    with pytest.raises(InputError, match=said):
+def test_a_mistake_is_one_sentence(options, message):
+    with pytest.raises(InputError, match=message):
         search(**options)
 
 

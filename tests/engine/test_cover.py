@@ -21,8 +21,8 @@ def store(tmp_path):
     return Store(tmp_path / "a")
 
 
-def request_of(**asked):
-    request = read(THEORY, Config(), **ASKED | asked)
+def request_of(**options):
+    request = read(THEORY, Config(), **ASKED | options)
     return request, as_json(identity(request))
 
 

@@ -78,10 +78,10 @@ def data(store):
     return xr.open_zarr(store / "data.zarr").load()
 
 
-def one_line(code, said, *words):
+def one_line(code, text, *words):
     """A refusal: exit code 2, one line that has some words, and no traceback."""
-    assert code == 2 and said.count("\n") == 1 and "Traceback" not in said, said
-    assert all(word in said for word in words), said
+    assert code == 2 and text.count("\n") == 1 and "Traceback" not in text, text
+    assert all(word in text for word in words), text
 
 
 # the table of faults
@@ -148,7 +148,7 @@ def until(child: Child, *words, seconds=120):
     """Wait until a child has said one of some words."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
-        if child.said.exists() and any(word in child.said.read_text() for word in words):
+        if child.output.exists() and any(word in child.output.read_text() for word in words):
             return
         time.sleep(0.002)
     raise AssertionError(f"said nothing of {words}")
@@ -241,7 +241,9 @@ def test_a_limit_on_the_size_of_files(forked, reference, outcome):
         assert len(list(store.glob("parts/*.json"))) == (size > manifest)
         assert len(list(store.glob("parts/*.part"))) == count
     assert forked.run(command(store)) == (0, output(store)) and data(store).identical(reference)
-    outcome("one-line error; with more room, the same command completes the sweep", "equal then")
+    outcome(
+        "one-line error; with more room, the same command completes the sweep", "equal afterwards"
+    )
 
 
 def test_a_full_disk(forked, reference, outcome):
@@ -267,7 +269,9 @@ def test_a_full_disk(forked, reference, outcome):
         assert data(store).identical(reference)
     finally:
         subprocess.run(["umount", disk], check=True)
-    outcome("one-line error; with more room, the same command completes the sweep", "equal then")
+    outcome(
+        "one-line error; with more room, the same command completes the sweep", "equal afterwards"
+    )
 
 
 WITHOUT_PRIVILEGES = """
@@ -297,7 +301,7 @@ def test_a_read_only_directory(forked, reference, outcome):
     for folder in (place, half, *(half / name for name in names[:-1])):
         folder.chmod(0o700)
     assert forked.run(command(half)) == (0, output(half)) and data(half).identical(reference)
-    outcome("one-line error; the finished store is read", "equal once it can be written")
+    outcome("one-line error; the finished store can be read", "equal once it can be written")
 
 
 def test_no_hard_links(tmp_path, outcome, monkeypatch):
@@ -417,7 +421,7 @@ ASKED = {
 }
 PAUSE = """
 from jaxtheory.engine import fill
-from jaxtheory.engine.execution import task
+from jaxtheory.engine.execution import chunk_task
 original = task.run_chunk
 def paused(*given):
     print("computing", flush=True)
@@ -447,7 +451,9 @@ def asks(**more):
 def stored(store, **more):
     """The dataset of a request, of which everything is in the store."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("jaxtheory.engine.execution.task.run_chunk", None)  # nothing is computed
+        patch.setattr(
+            "jaxtheory.engine.execution.chunk_task.run_chunk", None
+        )  # nothing is computed
         return sweep(THEORY, Config(dimension=3), store=store, **ASKED | more).load()
 
 
@@ -460,7 +466,7 @@ DIRECTIONS = (
 
 @pytest.mark.slow
 def test_two_processes_that_ask_for_more(forked, reference, outcome):
-    """Two processes that ask one store for more at the same time: for more seeds and more steps,
+    """Two processes that extend one store at the same time: for more seeds and more steps,
     for 40 and 30 steps, for different values and seeds
     """
     for i, (one, two) in enumerate(DIRECTIONS):
@@ -525,8 +531,8 @@ def test_a_frozen_process(forked, reference, outcome):
 
 @pytest.mark.slow
 def test_locks_that_stop_nobody(forked, reference, outcome):
-    """Two processes where every lock succeeds and folder listings lack the parts, as may be on a
-    network file system
+    """Two processes where every lock succeeds and folder listings lack the parts, as can happen
+    on a network file system
     """
     store, go = forked.folder / "no-locks", forked.folder / "go-no-locks"
     blind = """
@@ -643,7 +649,7 @@ except jaxtheory.InputError as error:
 
 @pytest.mark.slow
 def test_a_constant_bound_anew(forked, outcome):
-    """A constant of a theory that gets another value between two sweeps of one session"""
+    """A constant of a theory whose value changes between two sweeps of one session"""
     stores = [str(forked.folder / f"session{i}") for i in range(3)]
     _, expected = forked.run(SESSION.format(factor=3.0, store=stores[0]))
     code = SESSION.format(factor=1.0, store=stores[1])
@@ -747,7 +753,7 @@ def test_files_that_are_not_files(forked, reference, outcome):
                 one_line(code, said, "Not a regular file")
             else:
                 assert (code, said) == (0, output(store)) and data(store).identical(reference)
-    outcome("written again; for the manifest, a one-line error; nothing waits")
+    outcome("written again; for the manifest, a one-line error; no process blocks")
 
 
 def test_exports_onto_a_full_disk(forked, reference, outcome):
@@ -798,7 +804,7 @@ def test_a_compilation_cache_that_cannot_be_written(forked, reference, outcome):
     first, _, tail = said.partition("\n")
     assert code == 0 and tail == output(store) and data(store).identical(reference)
     assert f"compilation cache {cache}: it cannot be written to" in first
-    outcome("one warning of one line; new programs are compiled each time")
+    outcome("a one-line warning; new programs are compiled each time")
 
 
 # switches of JAX

@@ -16,7 +16,7 @@ from helpers.stores import lose_dataset
 
 import jaxtheory
 from jaxtheory.engine import fill
-from jaxtheory.engine.execution import task
+from jaxtheory.engine.execution import chunk_task
 from jaxtheory.engine.rerun import rerun
 from jaxtheory.engine.store import archive, datasets
 from jaxtheory.engine.store import store as store_module
@@ -43,14 +43,14 @@ def assert_equal(one: xr.Dataset, other: xr.Dataset) -> None:
 @pytest.fixture
 def computed(monkeypatch):
     """A list of the chunks that are computed: first and last step, and number of seeds."""
-    chunks, original = [], task.run_chunk
+    chunks, original = [], chunk_task.run_chunk
 
     def counted(request, chunk, tell, resumed, keep):
         begun = 0 if resumed is None else resumed.step
         chunks.append((begun, request.points.steps, len(request.seeds)))
         return original(request, chunk, tell, resumed, keep)
 
-    monkeypatch.setattr(task, "run_chunk", counted)
+    monkeypatch.setattr(chunk_task, "run_chunk", counted)
     return chunks
 
 
@@ -124,7 +124,9 @@ def test_another_observable_is_evaluated_on_the_weights(tmp_path, monkeypatch, s
     jaxtheory.sweep(THEORY, Config(), **options, record=record, store=tmp_path / "a")
     more = {"observe": {"double": double}, "record": {**record, "double": [20]}}
     reference = jaxtheory.sweep(THEORY, Config(), **options, **more)
-    monkeypatch.setattr("jaxtheory.engine.execution.task.run_chunk", None)  # nothing is trained
+    monkeypatch.setattr(
+        "jaxtheory.engine.execution.chunk_task.run_chunk", None
+    )  # nothing is trained
     grown = jaxtheory.sweep(THEORY, Config(), **options, **more, store=tmp_path / "a")
     assert_equal(grown, reference)
 
@@ -140,7 +142,9 @@ def test_an_observable_of_runs_that_end_before_others(tmp_path, monkeypatch, sav
         "record": {**record, "double": [7] if saved is True else 2},
     }
     reference = jaxtheory.sweep(THEORY, Config(), steps=7, **options, **more)
-    monkeypatch.setattr("jaxtheory.engine.execution.task.run_chunk", None)  # nothing is trained
+    monkeypatch.setattr(
+        "jaxtheory.engine.execution.chunk_task.run_chunk", None
+    )  # nothing is trained
     grown = jaxtheory.sweep(THEORY, Config(), steps=7, **options, **more, store=tmp_path / "a")
     assert_equal(grown, reference)
 

@@ -24,7 +24,7 @@ def test_problems_runs_and_points():
     )
     assert (
         sweep_plan.buckets[0].shared == ("noise",)
-        and sweep_plan.buckets[0].own == ("learning_rate",)
+        and sweep_plan.buckets[0].run_fields == ("learning_rate",)
         and sweep_plan.buckets[0].values == ("threshold",)
     )
 

@@ -38,12 +38,12 @@ def test_a_metric_without_a_value_is_on_neither_side():
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [((3, 1.0), "must be a string"), (("loss", "x"), "'x'.: the limit must be a number")],
 )
 @pytest.mark.parametrize("side", ["below", "above"])
-def test_a_mistake_is_one_sentence(given, said, side):
-    with pytest.raises(InputError, match=f"{side}.*{said}"):
+def test_a_mistake_is_one_sentence(given, message, side):
+    with pytest.raises(InputError, match=f"{side}.*{message}"):
         getattr(jaxtheory, side)(*given)
 
 

@@ -29,9 +29,9 @@ SWEEPS = [
 ]
 
 
-@pytest.mark.parametrize(("theory", "asked"), SWEEPS)
-def test_a_rectangle_describes_its_request(theory, asked):
-    request = read(theory, theory.Config(), **asked)
+@pytest.mark.parametrize(("theory", "options"), SWEEPS)
+def test_a_rectangle_describes_its_request(theory, options):
+    request = read(theory, theory.Config(), **options)
     stored = as_json(identity(request))
     again = as_json(identity(request_of(content_of(stored, [], None), theory.THEORY)))
     assert content_of(again, [], None) == content_of(stored, [], None)
@@ -76,7 +76,7 @@ def test_records_beyond_the_end_of_the_run(tmp_path, record, saved):
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"),
+    ("options", "message"),
     [
         ({"stop": lambda m: m["distance"] < 0.1}, "the sweep was made with stop="),
         ({"observe": {"a": lambda p, q, c: p}}, "the sweep was made with observe="),
@@ -84,9 +84,9 @@ def test_records_beyond_the_end_of_the_run(tmp_path, record, saved):
         ({"key": jaxtheory.run_key(0, 1)}, "the key of one run"),
     ],
 )
-def test_what_a_store_does_not_keep_is_refused(tmp_path, asked, said):
-    jaxtheory.sweep(THEORY, Config(), steps=3, store=tmp_path / "a", **asked)
-    with pytest.raises(jaxtheory.InputError, match=said):
+def test_what_a_store_does_not_keep_is_refused(tmp_path, options, message):
+    jaxtheory.sweep(THEORY, Config(), steps=3, store=tmp_path / "a", **options)
+    with pytest.raises(jaxtheory.InputError, match=message):
         rerun(tmp_path / "a", THEORY)
 
 

@@ -60,7 +60,7 @@ def test_a_run_that_stopped_or_diverged_stays_so():
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("changed", "message"),
     [
         ({"key": jaxtheory.run_key(3, 2)}, "another key, config or problem"),
         ({"config": Config(eta=0.2)}, "another config or dtype"),
@@ -71,12 +71,12 @@ def test_a_run_that_stopped_or_diverged_stays_so():
         ({"resume": 7}, "resume is a int, expected a Run"),
     ],
 )
-def test_another_run_is_refused(changed, said):
+def test_another_run_is_refused(changed, message):
     first = jaxtheory.simulate(THEORY, Config(), KEY, **SHORT)
     options = {"config": Config(), "key": KEY, **LONG, "resume": first} | changed
     with pytest.raises(jaxtheory.InputError) as error:
         jaxtheory.simulate(THEORY, **options)
-    assert said in str(error.value)
+    assert message in str(error.value)
 
 
 def test_another_algorithm_is_refused():

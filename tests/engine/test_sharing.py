@@ -20,7 +20,7 @@ ASKED = {"vary": {"eta": [0.1, 0.2], "kind": ["plain", "other"]}, "seeds": 16, "
 CODE = """
 import sys, time, jaxtheory
 from jaxtheory.engine import fill
-from jaxtheory.engine.execution import task
+from jaxtheory.engine.execution import chunk_task
 from tests.helpers.quadratic import THEORY, Config
 original, (store, pause, wait, patience) = task.run_chunk, sys.argv[1:]
 def counted(request, chunk, *rest):
@@ -144,7 +144,9 @@ def test_parts_are_found_by_opening_and_not_by_listing(tmp_path, reference, monk
     monkeypatch.setattr(
         Path, "iterdir", lambda path: (f for f in listed(path) if f.suffix != ".part")
     )
-    monkeypatch.setattr("jaxtheory.engine.execution.task.run_chunk", None)  # nothing is trained
+    monkeypatch.setattr(
+        "jaxtheory.engine.execution.chunk_task.run_chunk", None
+    )  # nothing is trained
     data = jaxtheory.sweep(THEORY, Config(), **options, store=tmp_path / "a")
     assert data.distance.equals(reference.distance)
 

@@ -112,7 +112,7 @@ scaled = WAYS[WAY]
 
 
 class Config(jaxtheory.Config):
-    d: Size | int = size(2, "d", "dimension")
+    d: Size = size(2, "d", "dimension")
     rate: float = traced(0.1, "eta", "step size", "(0, inf)")
 
 
@@ -210,14 +210,16 @@ def module(way, lam=0.5):
     return new
 
 
-def rebind(of, lam):
+def rebind(script, lam):
     """Give the module another value, in each place that has it."""
-    of.LAM = of.BOX.scale = of.TABLE["scale"] = lam
+    script.LAM = script.BOX.scale = script.TABLE["scale"] = lam
 
 
-def swept(of, **more):
+def swept(script, **more):
     options = {"vary": {"algorithm": ["gd", "optax"]}, "steps": 2, "record": [2]}
-    return jaxtheory.sweep(of.THEORY, of.Config(), observe={"seen": of.observed}, **options, **more)
+    return jaxtheory.sweep(
+        script.THEORY, script.Config(), observe={"seen": script.observed}, **options, **more
+    )
 
 
 def dataset(arrays):
@@ -226,29 +228,31 @@ def dataset(arrays):
     return xr.Dataset({name: (dims(name, array), array) for name, array in arrays.items()})
 
 
-def simulated(of):
+def simulated(script):
     key = jaxtheory.run_key(0, 0)
-    run = jaxtheory.simulate(of.THEORY, of.Config(), key, steps=2, record=[2], algorithm="optax")
+    run = jaxtheory.simulate(
+        script.THEORY, script.Config(), key, steps=2, record=[2], algorithm="optax"
+    )
     arrays = {**run.metrics, **run.analyses, "problem": run.problem.target, "now": run.params.w}
     return dataset(arrays)
 
 
-def bounded(of):
+def bounded(script):
     when = lambda data: data.w.isel(step=0) < 0.9
-    options = {"along": "rate", "between": (0.01, 0.9), "seeds": 1, "steps": 2, "law": of.law}
-    return jaxtheory.boundary(of.THEORY, of.Config(), when=when, tolerance=0.5, **options)
+    options = {"along": "rate", "between": (0.01, 0.9), "seeds": 1, "steps": 2, "law": script.law}
+    return jaxtheory.boundary(script.THEORY, script.Config(), when=when, tolerance=0.5, **options)
 
 
-def drawn(of):
-    data = swept(of, save_params=True)
-    arrays = jaxtheory.params(data, of.THEORY, algorithm="gd")._asdict()
-    arrays["target"] = jaxtheory.problem(data, of.THEORY, algorithm="gd").target
+def drawn(script):
+    data = swept(script, save_params=True)
+    arrays = jaxtheory.load_params(data, script.THEORY, algorithm="gd")._asdict()
+    arrays["target"] = jaxtheory.load_problem(data, script.THEORY, algorithm="gd").target
     return dataset(arrays)
 
 
-def called(of):
+def called(script):
     """The functions of the theory called as they are, before anything else."""
-    theory, config, key = of.THEORY, of.Config(), jaxtheory.run_key(0, 0)
+    theory, config, key = script.THEORY, script.Config(), jaxtheory.run_key(0, 0)
     problem = theory.problem(key, config)
     batch = theory.sample(key, problem, config)
     for algorithm in theory.algorithms.values():
@@ -259,7 +263,7 @@ def called(of):
     theory.gradient(params, batch, problem, config)
     theory.metrics(params, problem, config), theory.analyses(params, problem, config)
     theory.baselines(problem, config), theory.predict(problem, config, jnp.arange(2))
-    of.observed(params, problem, config)
+    script.observed(params, problem, config)
     return xr.Dataset({})
 
 
@@ -300,8 +304,8 @@ def test_a_gradient_after_its_loss_was_bound_anew():
     assert not compare().agrees
 
 
-def verified(of):
-    rows = jaxtheory.verify(of.THEORY, seeds=1).checks
+def verified(script):
+    rows = jaxtheory.verify(script.THEORY, seeds=1).checks
     return {row.check: row.passed for row in rows}
 
 

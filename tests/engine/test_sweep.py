@@ -127,7 +127,7 @@ def test_a_function_of_no_arguments_is_refused_before_training(verb, name, monke
 
 @pytest.mark.parametrize("stored", [False, True])
 @pytest.mark.parametrize(
-    ("execute", "said"),
+    ("execute", "message"),
     [
         (lambda task, chunks, tell: None, "yields None"),
         (lambda task, chunks, tell: 3, "yields 3"),
@@ -138,9 +138,9 @@ def test_a_function_of_no_arguments_is_refused_before_training(verb, name, monke
         (lambda task, chunks, tell: ((c, task(c)) for c in chunks[1:]), r"left out 1 of \d chunks"),
     ],
 )
-def test_an_executor_yields_each_chunk_once(execute, said, stored, tmp_path):
+def test_an_executor_yields_each_chunk_once(execute, message, stored, tmp_path):
     place = {"store": tmp_path / "store"} if stored else {}
-    with pytest.raises(InputError, match=f"^the executor .*{said}"):
+    with pytest.raises(InputError, match=f"^the executor .*{message}"):
         sweep(THEORY, Config(), seeds=40, steps=1, execute=execute, **place)
 
 

@@ -1,4 +1,4 @@
-"""Chromium without a window, and what it has to say about a page."""
+"""Chromium without a window, and its reports about a page."""
 
 import contextlib
 import json

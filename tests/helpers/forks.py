@@ -24,9 +24,9 @@ for line in sys.stdin:
         continue
     code = 1
     try:
-        said = os.open(job["said"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-        os.dup2(said, 1)
-        os.dup2(said, 2)
+        output = os.open(job["output"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.dup2(output, 1)
+        os.dup2(output, 2)
         exec(job["code"], {"__name__": "child"})
         code = 0
     except SystemExit as stop:
@@ -41,19 +41,19 @@ for line in sys.stdin:
 
 
 class Child(NamedTuple):
-    """A forked process, and the file with all that it says."""
+    """A forked process, and the file with its output."""
 
     server: subprocess.Popen
     pid: int
-    said: Path
+    output: Path
 
     def wait(self) -> tuple[int, str]:
-        """Its exit code (-9: killed) and what it said, when it has ended."""
-        return int(ask(self.server, {"wait": self.pid})), self.said.read_text()
+        """Its exit code (-9: killed) and its output, once it has ended."""
+        return int(ask(self.server, {"wait": self.pid})), self.output.read_text()
 
 
 class Forks(NamedTuple):
-    """Where children come from. Their compilation cache is `folder`/cache."""
+    """A server that forks children. Their compilation cache is `folder`/cache."""
 
     server: subprocess.Popen
     folder: Path
@@ -64,11 +64,13 @@ class Forks(NamedTuple):
 
     def start(self, code: str) -> Child:
         """A child that runs `code`."""
-        said = self.folder / f"said-{os.urandom(4).hex()}"
-        return Child(self.server, int(ask(self.server, {"code": code, "said": str(said)})), said)
+        output = self.folder / f"output-{os.urandom(4).hex()}"
+        return Child(
+            self.server, int(ask(self.server, {"code": code, "output": str(output)})), output
+        )
 
     def run(self, code: str) -> tuple[int, str]:
-        """The exit code of a child that runs `code`, and what it said."""
+        """The exit code of a child that runs `code`, and its output."""
         return self.start(code).wait()
 
 

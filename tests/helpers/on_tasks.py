@@ -1,4 +1,4 @@
-"""What the tests of the tasks share: small configs, and outputs and maps in place of a network."""
+"""Shared by the tests of the tasks: small configs, and outputs and maps in place of a network."""
 
 import jax
 import jax.numpy as jnp

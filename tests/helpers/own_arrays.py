@@ -1,4 +1,4 @@
-"""Arrays that a researcher would hold, and what `given` makes of them."""
+"""Arrays that a researcher would have, and what `given` makes of them."""
 
 import jax
 import jax.numpy as jnp
@@ -25,7 +25,7 @@ SMALL = {
 
 
 def arrays_of(name, problem, batch, params):
-    """What a researcher would hold of a room's own problem, by name; and settings."""
+    """The arrays of a theory's problem that a researcher would have, by name, and settings."""
     p, train = problem, getattr(problem, "train", None)
     if name == "random_walk":
         unpack = lambda s, y, kind="": {f"{kind}sequences": s[:, :-1], f"{kind}labels": y}
@@ -74,7 +74,7 @@ def arrays_of(name, problem, batch, params):
 
 
 def own(name, **changes):
-    """A room's problem, batch and parameters, and what `given` makes of its arrays."""
+    """A theory's problem, batch and parameters, and what `given` makes of its arrays."""
     theory = get(name)
     config = theory.Config(**SMALL[name])
     problem = jax.jit(theory.problem)(KEY, config)

@@ -11,11 +11,11 @@ SOURCE = (Path(jaxtheory.__file__).parent / "cli" / "templates" / "template.py")
 EXAMPLE = "Settings(dimension=3, batch_size=2)"
 
 
-def refused(words: list[str], said: str, capsys: pytest.CaptureFixture) -> None:
-    """Hold that a command ends in one line that says so."""
+def refused(words: list[str], message: str, capsys: pytest.CaptureFixture) -> None:
+    """Assert that a command fails with a one-line error."""
     assert main(words) == 2
     errors = capsys.readouterr().err
-    assert said in errors and "mine" in errors and len(errors.splitlines()) == 1
+    assert message in errors and "mine" in errors and len(errors.splitlines()) == 1
 
 
 def spoilt(right: str, wrong: str) -> str:

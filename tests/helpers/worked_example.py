@@ -36,5 +36,5 @@ def compilations():
         logger.removeHandler(listener)
 
 
-def training_loops(seen):
-    return sum("_train)" in name for name in seen)
+def training_loops(names):
+    return sum("_train)" in name for name in names)

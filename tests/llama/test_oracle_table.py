@@ -41,15 +41,15 @@ def checkpoint(tmp_path_factory):
     return place
 
 
-def copied(made, place, changes=(), tensors=None):
+def copied(source, place, changes=(), tensors=None):
     """The checkpoint with other entries and other tensors."""
     from safetensors.torch import load_file, save_file
 
     place.mkdir()
-    entries = json.loads((made / "config.json").read_text()) | dict(changes)
+    entries = json.loads((source / "config.json").read_text()) | dict(changes)
     entries = {name: value for name, value in entries.items() if value is not DROP}
     (place / "config.json").write_text(json.dumps(entries))
-    arrays = load_file(made / "model.safetensors")
+    arrays = load_file(source / "model.safetensors")
     arrays = arrays if tensors is None else tensors(arrays)
     save_file(arrays, place / "model.safetensors", metadata={"format": "pt"})
     return place

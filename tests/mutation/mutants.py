@@ -70,12 +70,12 @@ def replaced(place: Any, function: str, wrong: Any) -> Iterator[None]:
         setattr(place, function, original)
 
 
-def scaled(original: Any, factors: Any, seen: set[int]) -> Any:
-    """The function with the i-th float array of its result times factors[i]; adds to `seen` how
+def scaled(original: Any, factors: Any, counts: set[int]) -> Any:
+    """The function with the i-th float array of its result times factors[i]; adds to `counts` how
     many there are.
     """
     if not callable(original):
-        seen.add(1)
+        counts.add(1)
         return original * factors[0]
 
     def wrong(*args: Any, **options: Any) -> Any:
@@ -86,7 +86,7 @@ def scaled(original: Any, factors: Any, seen: set[int]) -> Any:
                 leaf = leaf * factors[min(place, MOST - 1)]
                 place += 1
             new.append(leaf)
-        seen.add(place)
+        counts.add(place)
         return jax.tree.unflatten(tree, new)
 
     return wrong

@@ -13,9 +13,9 @@ import jaxtheory
 from jaxtheory import InputError
 from jaxtheory.code.code_hash import code_hash
 from jaxtheory.engine.cluster import pickling
+from jaxtheory.engine.execution.chunk_task import ChunkTask
 from jaxtheory.engine.execution.local import run_chunk
-from jaxtheory.engine.execution.task import Task
-from jaxtheory.engine.planning import lay_out
+from jaxtheory.engine.planning import planner
 from jaxtheory.engine.request.request import read
 from jaxtheory.networks import from_flax as from_flax_module
 from jaxtheory.networks.from_flax import from_flax
@@ -25,7 +25,7 @@ KEY = jaxtheory.run_key(0, 0)
 
 
 class Config(random_walk.Config):
-    units: jaxtheory.Size | int = jaxtheory.size(4, "units", "hidden units")
+    units: jaxtheory.Size = jaxtheory.size(4, "units", "hidden units")
     rate: float = jaxtheory.traced(0.1, "rate", "learning rate", "(0, inf)")
     decay: float = jaxtheory.traced(0.0, "decay", "weight decay", "[0, inf)")
     cap: float = jaxtheory.traced(1.0, "cap", "largest norm of a gradient", "(0, inf)")
@@ -216,7 +216,7 @@ def test_a_store_is_read_again_and_weights_and_observables_are_kept(tmp_path):
     data = jaxtheory.sweep(theory, SIZES, **options)
     again = jaxtheory.sweep(theory, SIZES, **options)
     assert data.identical(again)
-    params = jaxtheory.params(again, theory=theory, rate=0.2, seed=0)
+    params = jaxtheory.load_params(again, theory=theory, rate=0.2, seed=0)
     run = jaxtheory.simulate(theory, SIZES.replace(rate=0.2), KEY, steps=2)
     kernel = run.params["params"]["dense"]["kernel"]
     np.testing.assert_allclose(params["params"]["dense"]["kernel"], kernel, rtol=1e-5)
@@ -232,8 +232,8 @@ def size(params, _problem, _config):
 @EACH
 def test_it_travels_to_workers(theory, tmp_path):
     request = read(theory, SIZES, vary={"rate": [0.1, 0.2]}, seeds=1, steps=2)
-    chunks = lay_out.plan_request(request).chunks
-    opened = pickling.unpack(pickling.pack(Task(request), chunks), tmp_path)
+    chunks = planner.plan_request(request).chunks
+    opened = pickling.unpack(pickling.pack(ChunkTask(request), chunks), tmp_path)
     for chunk in chunks:
         got = opened.task(chunk._replace(bucket=opened.buckets[chunk.bucket.number]))
         want = run_chunk(request, chunk)
@@ -410,8 +410,8 @@ def test_attention_of_saved_weights_is_that_of_the_run(tmp_path):
     jaxtheory.sweep(theory, SIZES, **options)
     data = jaxtheory.open_store(tmp_path / "store")
     where = {"rate": 0.2, "seed": 1}
-    params = jaxtheory.params(data, theory=theory, **where)
-    problem = jaxtheory.problem(data, theory=theory, **where)
+    params = jaxtheory.load_params(data, theory=theory, **where)
+    problem = jaxtheory.load_problem(data, theory=theory, **where)
     config = SIZES.replace(rate=0.2)
     maps = jaxtheory.observables.attention(params, problem, config, theory=theory)
     want = data.attention.sel(**where).isel(step=-1)
@@ -486,7 +486,7 @@ def test_slashes_in_names_of_variables_are_written_otherwise(tmp_path):
     where = {"store": tmp_path / "store", "save_params": True}
     data = jaxtheory.sweep(theory, SIZES, seeds=1, steps=1, **where)
     assert "params_batch_stats_SpectralNorm_0_Dense_0_kernel_sigma" in data
-    params = jaxtheory.params(jaxtheory.open_store(tmp_path / "store"), theory=theory, seed=0)
+    params = jaxtheory.load_params(jaxtheory.open_store(tmp_path / "store"), theory=theory, seed=0)
     assert "Dense_0/kernel/sigma" in params["batch_stats"]["SpectralNorm_0"]
 
 

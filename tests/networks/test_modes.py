@@ -56,9 +56,9 @@ def run_modes(network):
 
 
 @pytest.mark.parametrize("word", WORDS)
-@pytest.mark.parametrize("made", [linen, in_nnx])
-def test_the_mode_has_five_names(word, made):
-    (still, before), (moving, after) = run_modes(made(WORDS[word]))
+@pytest.mark.parametrize("network", [linen, in_nnx])
+def test_the_mode_has_five_names(word, network):
+    (still, before), (moving, after) = run_modes(network(WORDS[word]))
     assert np.count_nonzero(still) == 24 and 4 < np.count_nonzero(moving) < 20
     same = jax.tree.map(np.array_equal, before, after)
     assert not any(jax.tree.leaves(same))
@@ -67,7 +67,7 @@ def test_the_mode_has_five_names(word, made):
 def test_an_argument_that_is_not_known_is_named():
     with pytest.raises(InputError, match="net: its __call__ needs the argument is_test, but it"):
         run_modes(linen(lambda self, x, is_test: self.run(x, not is_test)))
-    assert modes.arguments("net", lambda self, x, *rest, scale=1.0, **more: x, True) == {}
+    assert modes.arguments("net", lambda self, x, *args, scale=1.0, **more: x, True) == {}
 
 
 class Over(nn.Module):

@@ -29,7 +29,7 @@ def test_a_scale_is_linear_logarithmic_or_given():
 
 
 @pytest.mark.parametrize(
-    ("norm", "values", "vmin", "vmax", "said"),
+    ("norm", "values", "vmin", "vmax", "message"),
     [
         ("cubic", [1], None, None, 'norm = \'cubic\': must be "linear", "log" or a matplotlib'),
         (Normalize(), [1], 0, None, "a Normalize has its own"),
@@ -38,6 +38,6 @@ def test_a_scale_is_linear_logarithmic_or_given():
         ("log", [1], 0, None, "and 1 of the values"),
     ],
 )
-def test_other_scales_are_refused(norm, values, vmin, vmax, said):
-    with pytest.raises(InputError, match=said):
+def test_other_scales_are_refused(norm, values, vmin, vmax, message):
+    with pytest.raises(InputError, match=message):
         normalized(norm, values, vmin, vmax)

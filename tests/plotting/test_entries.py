@@ -22,7 +22,7 @@ def test_one_entry_or_several_are_taken() -> None:
 
 
 @pytest.mark.parametrize(
-    ("dims", "at", "said"),
+    ("dims", "at", "message"),
     [
         (("step",), None, "the values have the further dimension rate (0.1, 0.2, 0.4); choose an"),
         (
@@ -35,10 +35,10 @@ def test_one_entry_or_several_are_taken() -> None:
         (("stop", "rate"), None, "the values have no dimension 'stop'; did you mean 'step'?"),
     ],
 )
-def test_others_are_told_in_one_sentence(dims: tuple, at: dict | None, said: str) -> None:
+def test_others_are_told_in_one_sentence(dims: tuple, at: dict | None, message: str) -> None:
     with pytest.raises(InputError) as error:
         select(VALUES, dims, at)
-    assert str(error.value).startswith(said) and "\n" not in str(error.value)
+    assert str(error.value).startswith(message) and "\n" not in str(error.value)
 
 
 def test_many_entries_are_not_all_named() -> None:

@@ -14,16 +14,16 @@ def test_a_long_row_of_panels_is_broken_at_the_width_of_a_page():
     assert [round(1 / share(ax)[0]) for ax in axes[0]] == [3, 3, 3, 2, 2]
 
 
-@pytest.mark.parametrize("whole", [3.3, 6.8, 9])
-def test_a_figure_is_as_wide_as_it_is_asked_to_be(whole: float) -> None:
-    figure, axes = plot.panels(2, whole=whole)
-    assert figure.get_figwidth() == whole and axes.shape == (1, 2)
+@pytest.mark.parametrize("inches", [3.3, 6.8, 9])
+def test_a_figure_is_as_wide_as_it_is_asked_to_be(inches: float) -> None:
+    figure, axes = plot.panels(2, figure_width=inches)
+    assert figure.get_figwidth() == inches and axes.shape == (1, 2)
 
 
-@pytest.mark.parametrize("whole", [0, -1, np.inf, np.nan, "3", True])
-def test_what_is_no_width_is_refused(whole: object) -> None:
-    with pytest.raises(InputError, match=r"whole = .*: must be a number of inches"):
-        plot.panels(whole=whole)
+@pytest.mark.parametrize("inches", [0, -1, np.inf, np.nan, "3", True])
+def test_what_is_no_width_is_refused(inches: object) -> None:
+    with pytest.raises(InputError, match=r"figure_width = .*: must be a number of inches"):
+        plot.panels(figure_width=inches)
 
 
 def test_a_panel_is_made_or_widened() -> None:

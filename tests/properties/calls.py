@@ -14,7 +14,7 @@ import xarray as xr
 import jaxtheory
 from jaxtheory import InputError
 from jaxtheory.code.plain import as_json
-from jaxtheory.engine.execution import task
+from jaxtheory.engine.execution import chunk_task
 from jaxtheory.engine.request.request import read
 from jaxtheory.engine.results.identity import identity
 from jaxtheory.engine.results.versions import ACCEPTED
@@ -161,4 +161,4 @@ def counted(*args: Any, **named: Any) -> Any:
     return original(*args, **named)
 
 
-original = task.run_chunk
+original = chunk_task.run_chunk

@@ -89,13 +89,13 @@ def off_by(config: Config, nudge: float) -> Config:
     return config
 
 
-def twin(asked: Asked, nudge: float) -> Asked:
+def twin(request: Asked, nudge: float) -> Asked:
     """A request whose real fields are off by a relative `nudge`, where that is valid for all points
     at once.
     """
-    table = fields(type(asked.config))
-    moved = asked._replace(config=off_by(asked.config, nudge))
-    for i, axis in enumerate(asked.axes):
+    table = fields(type(request.config))
+    moved = request._replace(config=off_by(request.config, nudge))
+    for i, axis in enumerate(request.axes):
         real = [
             w
             for w in axis.values
@@ -106,7 +106,7 @@ def twin(asked: Asked, nudge: float) -> Asked:
         changed = axis._replace(values=values, labels=labels)
         candidate = moved._replace(axes=(*moved.axes[:i], changed, *moved.axes[i + 1 :]))
         moved = candidate if all(valid(p.config) for p in candidate.points()) else moved
-    return moved if all(valid(p.config) for p in moved.points()) else asked
+    return moved if all(valid(p.config) for p in moved.points()) else request
 
 
 def numbers(data: xr.Dataset) -> dict[str, np.ndarray]:
@@ -114,9 +114,9 @@ def numbers(data: xr.Dataset) -> dict[str, np.ndarray]:
     return {str(name): np.asarray(data[name].values) for name in data.data_vars}
 
 
-def twins(asked: Asked, nudge: float, **changes: Any) -> list[xr.Dataset]:
+def twins(request: Asked, nudge: float, **changes: Any) -> list[xr.Dataset]:
     """The sweep of requests that are off by about `nudge`."""
-    return [twin(asked, by).sweep(**changes) for by in (nudge, -nudge, 3 * nudge)]
+    return [twin(request, by).sweep(**changes) for by in (nudge, -nudge, 3 * nudge)]
 
 
 def same_bits(a: np.ndarray, b: np.ndarray) -> bool:

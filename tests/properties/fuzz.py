@@ -66,8 +66,8 @@ def main() -> int:
     return int(code != 0)
 
 
-def one_round(seed: int, each: int, further: list[str]) -> int:
-    """The exit code of pytest on `each` examples of every property."""
+def one_round(seed: int, count: int, further: list[str]) -> int:
+    """The exit code of pytest on `count` examples of each property."""
     options = [
         "--hypothesis-profile=fuzz",
         f"--hypothesis-seed={seed}",
@@ -77,7 +77,7 @@ def one_round(seed: int, each: int, further: list[str]) -> int:
         "--all",
     ]
     command = [sys.executable, "-m", "pytest", str(HERE), *options, *further]
-    environment = {**ENVIRONMENT, "JAXTHEORY_FUZZ_EXAMPLES": str(each)}
+    environment = {**ENVIRONMENT, "JAXTHEORY_FUZZ_EXAMPLES": str(count)}
     return subprocess.run(command, cwd=HERE.parents[1], env=environment, check=False).returncode
 
 

@@ -15,7 +15,7 @@ FRICTION = 0.5  # of heavy
 
 
 class Config(Base):
-    dimension: Size | int = size(3, "d", "number of weights")
+    dimension: Size = size(3, "d", "number of weights")
     eta: float = traced(0.1, "eta", "step size", "(0, inf)")
     cut: float = evaluation(1.0, "c", "limit of the metric `inside`", "(0, inf)")
     kind: str = static("plain", "kind", "sign of the noise", ("plain", "other"))

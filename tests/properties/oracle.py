@@ -24,58 +24,58 @@ def recorded(record: Any, ends: list[int]) -> list[int]:
     return sorted({t for end in ends for t in [*range(0, end, record or 1), end]})
 
 
-def ends(asked: Asked) -> list[int]:
+def ends(request: Asked) -> list[int]:
     """The numbers of steps of its points."""
-    return [point.steps for point in asked.points()]
+    return [point.steps for point in request.points()]
 
 
-def labels_are_right(data: xr.Dataset, asked: Asked) -> None:
+def labels_are_right(data: xr.Dataset, request: Asked) -> None:
     """Raise AssertionError where dimensions or labels are not those asked for."""
-    leading = (*(axis.name for axis in asked.axes), "seed")
-    for axis in asked.axes:
+    leading = (*(axis.name for axis in request.axes), "seed")
+    for axis in request.axes:
         own = {axis.name: axis.labels, **axis.values}
         for name, values in own.items():
             assert data[name].dims == (axis.name,), (name, data[name].dims)
             assert data[name].values.tolist() == [plain(v) for v in values], (name, values)
-    assert data.seed.values.tolist() == asked.seed_list
-    assert data.step.values.tolist() == recorded(asked.record, ends(asked))
+    assert data.seed.values.tolist() == request.seed_list
+    assert data.step.values.tolist() == recorded(request.record, ends(request))
     for name, variable in data.data_vars.items():
         assert variable.dims[: len(leading)] == leading, (name, variable.dims)
     assert data.diverged_at.dims == leading
-    if isinstance(asked.record, dict):
-        for name, record in asked.record.items():
-            own = recorded(record, ends(asked))
+    if isinstance(request.record, dict):
+        for name, record in request.record.items():
+            own = recorded(record, ends(request))
             never = data[name].sel(step=[t for t in data.step.values.tolist() if t not in own])
             assert np.isnan(never.values).all(), (name, own)
 
 
-def simulate_point(asked: Asked, point: Point, seed: int) -> jaxtheory.Run:
+def simulate_point(request: Asked, point: Point, seed: int) -> jaxtheory.Run:
     """The run of one point and seed by itself, recorded where the sweep is."""
-    own = [t for t in recorded(asked.record, ends(asked)) if t <= point.steps]
+    own = [t for t in recorded(request.record, ends(request)) if t <= point.steps]
     return jaxtheory.simulate(
-        asked.theory,
+        request.theory,
         point.config,
-        jaxtheory.run_key(asked.key, seed),
+        jaxtheory.run_key(request.key, seed),
         steps=point.steps,
         algorithm=point.algorithm,
         record=own or [point.steps],
-        stop=asked.stop,
-        dtype=asked.dtype,
+        stop=request.stop,
+        dtype=request.dtype,
     )
 
 
-def looked_at(asked: Asked, name: str) -> list[int]:
+def looked_at(request: Asked, name: str) -> list[int]:
     """The steps at which a metric is recorded."""
-    record = asked.record
+    record = request.record
     if isinstance(record, dict):
-        return recorded(record[name], ends(asked)) if name in record else []
-    return recorded(record, ends(asked))
+        return recorded(record[name], ends(request)) if name in record else []
+    return recorded(record, ends(request))
 
 
-def run_of(data: xr.Dataset, asked: Asked, point: Point, seed: int) -> xr.Dataset:
+def run_of(data: xr.Dataset, request: Asked, point: Point, seed: int) -> xr.Dataset:
     """What a sweep says of one run, selected by its labels."""
     place = {
-        axis.name: plain(axis.labels[i]) for axis, i in zip(asked.axes, point.place, strict=True)
+        axis.name: plain(axis.labels[i]) for axis, i in zip(request.axes, point.place, strict=True)
     }
     return data.sel(seed=seed, **place)
 
@@ -89,7 +89,7 @@ def within(values: np.ndarray, shape: tuple[int, ...], name: str) -> np.ndarray:
     return values[inside]
 
 
-def of_the_run(run: xr.Dataset, asked: Asked, point: Point, ran: Any) -> tuple[dict, dict]:
+def of_the_run(run: xr.Dataset, request: Asked, point: Point, ran: Any) -> tuple[dict, dict]:
     """What a sweep says of one run and what the run alone gives, as arrays of one shape."""
     got: dict[str, np.ndarray] = {"diverged_at": run.diverged_at.values}
     want: dict[str, np.ndarray] = {
@@ -97,9 +97,9 @@ def of_the_run(run: xr.Dataset, asked: Asked, point: Point, ran: Any) -> tuple[d
     }
     steps = run.step.values.tolist()
     for name, values in ran.metrics.items():
-        own = [t for t in looked_at(asked, name) if t <= point.steps]
+        own = [t for t in looked_at(request, name) if t <= point.steps]
         if name not in run:
-            assert not looked_at(asked, name), (name, "is missing")
+            assert not looked_at(request, name), (name, "is missing")
             continue
         late = [i for i, t in enumerate(steps) if t > point.steps]
         assert np.isnan(run[name].values[late]).all(), (name, "a number after the last step")
@@ -112,14 +112,14 @@ def of_the_run(run: xr.Dataset, asked: Asked, point: Point, ran: Any) -> tuple[d
     return got, want
 
 
-def diverges_at(asked: Asked, point: Point, seed: int) -> int:
+def diverges_at(request: Asked, point: Point, seed: int) -> int:
     """The step after which the state is not finite, -1 for never: a plain loop over the slots of a
     theory.
     """
-    theory, algorithm = asked.theory, asked.theory.algorithms[point.algorithm]
-    with numerics(asked.dtype) as dtype:
+    theory, algorithm = request.theory, request.theory.algorithms[point.algorithm]
+    with numerics(request.dtype) as dtype:
         config = jax.tree.map(jnp.asarray, canonical(point.config, dtype))
-        key = jaxtheory.run_key(asked.key, seed)
+        key = jaxtheory.run_key(request.key, seed)
 
         @jax.jit
         def begin(config: Any) -> Any:

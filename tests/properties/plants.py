@@ -11,7 +11,7 @@ import numpy as np
 
 from jaxtheory.engine import cover
 from jaxtheory.engine.store import packed, store
-from jaxtheory.engine.store.states import Before
+from jaxtheory.engine.store.states import PriorRuns
 from jaxtheory.engine.store.store import Store
 
 Plant = tuple[Any, str, Callable[[Any], Any]]  # where, what, and the wrong version of it
@@ -20,9 +20,9 @@ Plant = tuple[Any, str, Callable[[Any], Any]]  # where, what, and the wrong vers
 def _seeds(right: Any) -> Any:
     """The places of seeds are off by one."""
 
-    def places(part: Any, whole: Any) -> Any:
-        if (at := right(part, whole)) is not None:
-            at[-1] = np.where(at[-1] < 0, -1, (at[-1] + 1) % len(whole["seeds"]))
+    def places(part: Any, content: Any) -> Any:
+        if (at := right(part, content)) is not None:
+            at[-1] = np.where(at[-1] < 0, -1, (at[-1] + 1) % len(content["seeds"]))
         return at
 
     return places
@@ -43,8 +43,8 @@ def _outputs(right: Any) -> Any:
 def _name(right: Any) -> Any:
     """The part of a chunk is published under the name of the first."""
 
-    def write(self: Any, rectangle: Any, chunk: str, *rest: Any) -> None:
-        right(self, rectangle, chunk if rest[2:] else rectangle.chunks[0], *rest)
+    def write(self: Any, rectangle: Any, chunk: str, *arguments: Any) -> None:
+        right(self, rectangle, chunk if arguments[2:] else rectangle.chunks[0], *arguments)
 
     return write
 
@@ -85,13 +85,13 @@ def _code(_right: Any) -> Any:
 
 PLANTS: dict[str, list[Plant]] = {
     "seeds": [(cover, "places", _seeds)],
-    "early": [(Before, "prepend_records", _early)],
+    "early": [(PriorRuns, "prepend_records", _early)],
     "outputs": [(cover, "has_outputs", _outputs)],
     "name": [(Store, "write", _name)],
     "overwrites": [(store, "publish", _overwrites)],
     "intact": [(packed, "is_intact", _intact)],
     "finished": [(cover, "_finished", _finished)],
-    "states": [(Before, "_entries", _states)],
+    "states": [(PriorRuns, "_entries", _states)],
     "code": [(cover, "is_same", _code), (store, "is_same", _code)],
 }
 

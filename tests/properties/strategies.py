@@ -77,10 +77,12 @@ class Point(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """The arguments of one sweep. `whole`: with all metrics and analyses, else with the first."""
+    """The arguments of one sweep. `all_metrics`: with all metrics and analyses, else with the first
+    metric.
+    """
 
     name: str
-    whole: bool
+    all_metrics: bool
     config: Config
     axes: tuple[Axis, ...]
     seeds: int | list[int]
@@ -94,7 +96,7 @@ class Asked(NamedTuple):
 
     @property
     def theory(self) -> Theory:
-        return theory(self.name, self.whole)
+        return theory(self.name, self.all_metrics)
 
     @property
     def options(self) -> dict[str, Any]:
@@ -138,7 +140,8 @@ class Asked(NamedTuple):
         own = {n: v for n, v in settings.items() if v != fields(type(self.config))[n].default}
         config = ", ".join(f"{n}={v!r}" for n, v in own.items())
         options = ", ".join(f"{n}={v!r}" for n, v in self.options.items())
-        return f"{'' if self.whole else 'one metric of '}{self.name}: Config({config}), {options}"
+        part = "" if self.all_metrics else "one metric of "
+        return f"{part}{self.name}: Config({config}), {options}"
 
 
 def stop_low(metrics: dict) -> bool:
@@ -152,10 +155,10 @@ def plain(value: Any) -> Any:
 
 
 @functools.cache
-def theory(name: str, whole: bool) -> Theory:
-    """A theory, with the first metric alone unless `whole`."""
+def theory(name: str, all_metrics: bool) -> Theory:
+    """A theory, with the first metric alone unless `all_metrics`."""
     full_theory = jaxtheory.theories.get(name)
-    if whole:
+    if all_metrics:
         return full_theory
     slim = keep_one_metric(full_theory)
     padding.believe(slim)
@@ -194,9 +197,9 @@ def field_names(config: Config, kinds: tuple[str, ...]) -> list[str]:
 
 
 @st.composite
-def configs(draw: Any, found: Theory) -> Config:
+def configs(draw: Any, subject: Theory) -> Config:
     """An example of a theory with up to three fields changed."""
-    config = draw(st.sampled_from(found.examples))
+    config = draw(st.sampled_from(subject.examples))
     names = field_names(config, ("traced", "evaluation", "size", "static"))
     for name in draw(st.lists(st.sampled_from(names), max_size=3, unique=True)):
         field = fields(type(config))[name]
@@ -206,10 +209,10 @@ def configs(draw: Any, found: Theory) -> Config:
 
 
 @st.composite
-def values_of(draw: Any, found: Theory, config: Config, word: str, count: int) -> tuple:
+def values_of(draw: Any, subject: Theory, config: Config, word: str, count: int) -> tuple:
     """`count` different values of a field, of `algorithm` or of `steps`."""
     if word == "algorithm":
-        choice: Any = st.sampled_from(list(found.algorithms))
+        choice: Any = st.sampled_from(list(subject.algorithms))
     elif word == "steps":
         choice = st.integers(0, STEPS)
     else:
@@ -225,11 +228,11 @@ def two_only(config: Config, words: list[str]) -> bool:
 
 @st.composite
 def axes(
-    draw: Any, found: Theory, config: Config, words: list[str], zipped: bool, most: int
+    draw: Any, subject: Theory, config: Config, words: list[str], zipped: bool, most: int
 ) -> Axis:
     """An axis of 2 to `most` values over some words; the first names it, or a label of its own."""
     count = draw(st.integers(2, 2 if two_only(config, words) else most))
-    values = {word: draw(values_of(found, config, word, count)) for word in words}
+    values = {word: draw(values_of(subject, config, word, count)) for word in words}
     table = fields(type(config))
     keys = {
         table[word].symbol if word in table and draw(st.booleans()) else word: word
@@ -254,7 +257,7 @@ def programs(config: Config, chosen: list[Axis]) -> int:
 
 
 @st.composite
-def leading_axes(draw: Any, found: Theory, config: Config, kind: str, rate: str) -> list[Axis]:
+def leading_axes(draw: Any, subject: Theory, config: Config, kind: str, rate: str) -> list[Axis]:
     """The axes in `vary` that a property is about: none, a "size", a "rate", or a "pair" of two
     values each.
     """
@@ -270,7 +273,7 @@ def leading_axes(draw: Any, found: Theory, config: Config, kind: str, rate: str)
             [w] for w in draw(st.lists(st.sampled_from(names), min_size=2, max_size=2, unique=True))
         ]
     count = 2 if kind == "pair" else 3
-    return [draw(axes(found, config, some, False, count)) for some in words]
+    return [draw(axes(subject, config, some, False, count)) for some in words]
 
 
 def free_words(config: Config) -> list[str]:
@@ -323,20 +326,22 @@ def distinct(low: int, high: int) -> Any:
     return st.lists(st.integers(low, high), min_size=1, max_size=3, unique=True)
 
 
-def with_bad_rate(asked: Asked, place: int) -> Asked:
+def with_bad_rate(request: Asked, place: int) -> Asked:
     """The request with a learning rate at one place of its first axis that no run survives, but
     for one that has a bound of its own.
     """
-    axis = asked.axes[0]
+    axis = request.axes[0]
     values = list(axis.labels)
-    values[place] = 1e30 if asked.dtype == "float32" else 1e300
+    values[place] = 1e30 if request.dtype == "float32" else 1e300
     bad = axis._replace(labels=tuple(values), values={axis.name: tuple(values)})
-    return asked._replace(axes=(bad, *asked.axes[1:]))
+    return request._replace(axes=(bad, *request.axes[1:]))
 
 
-def acceptable(name: str, whole: bool, config: Config, chosen: list[Axis]) -> bool:
+def acceptable(name: str, all_metrics: bool, config: Config, chosen: list[Axis]) -> bool:
     """Whether all points are valid, not too many, and compiled in few programs."""
-    trial = Asked(name, whole, config, tuple(chosen), 1, 1, None, None, None, "float64", 0, "auto")
+    trial = Asked(
+        name, all_metrics, config, tuple(chosen), 1, 1, None, None, None, "float64", 0, "auto"
+    )
     is_small = math.prod(len(axis.labels) for axis in chosen) <= POINTS
     return (
         is_small
@@ -346,10 +351,10 @@ def acceptable(name: str, whole: bool, config: Config, chosen: list[Axis]) -> bo
 
 
 @st.composite
-def records(draw: Any, name: str, whole: bool, end: int) -> Any:
+def records(draw: Any, name: str, all_metrics: bool, end: int) -> Any:
     """An argument `record` for runs of up to `end` steps."""
     simple = st.none() | st.integers(1, 4) | distinct(0, end)
     if draw(st.integers(0, 3)) < 3:
         return draw(simple)
-    metrics = [FIRST[name], SECOND[name]] if whole else [FIRST[name]]
+    metrics = [FIRST[name], SECOND[name]] if all_metrics else [FIRST[name]]
     return draw(st.dictionaries(st.sampled_from(metrics), simple, min_size=1))

@@ -12,7 +12,7 @@ RATES = (0.1, 0.2)
 EXAMPLE = theory("random_walk", False).examples[0]
 ASKED = Asked(
     name="random_walk",
-    whole=False,
+    all_metrics=False,
     config=EXAMPLE,
     axes=(
         Axis("learning_rate", RATES, {"learning_rate": RATES}, {"eta": "learning_rate"}, False),

@@ -38,39 +38,40 @@ DERIVED = {  # the arrays of problems that are computed from draws, as in tests/
 
 
 @given(st.data(), requests())
-def test_a_point_of_a_sweep_is_the_run_alone(choose: Any, asked: Asked) -> None:
+def test_a_point_of_a_sweep_is_the_run_alone(choose: Any, request: Asked) -> None:
     """Selected by its labels, with NaN after its own steps and beyond its own sizes."""
-    data = asked.sweep()
-    labels_are_right(data, asked)
-    point = choose.draw(st.sampled_from(asked.points()))
-    seed = choose.draw(st.sampled_from(asked.seed_list))
-    run = run_of(data, asked, point, seed)
-    got, want = of_the_run(run, asked, point, simulate_point(asked, point, seed))
+    data = request.sweep()
+    labels_are_right(data, request)
+    point = choose.draw(st.sampled_from(request.points()))
+    seed = choose.draw(st.sampled_from(request.seed_list))
+    run = run_of(data, request, point, seed)
+    got, want = of_the_run(run, request, point, simulate_point(request, point, seed))
 
     def perturb(nudge: float) -> list:
         moved = [point._replace(config=off_by(point.config, by)) for by in (nudge, -nudge)]
         return [
-            of_the_run(run, asked, point, simulate_point(asked, near, seed))[1] for near in moved
+            of_the_run(run, request, point, simulate_point(request, near, seed))[1]
+            for near in moved
         ]
 
-    agree(got, want, asked.dtype, 0, perturb)
+    agree(got, want, request.dtype, 0, perturb)
     forget_when_large()
 
 
 @given(requests("size"))
-def test_padding_changes_nothing(asked: Asked) -> None:
+def test_padding_changes_nothing(request: Asked) -> None:
     """pad = exact = auto, and the draws are equal bit for bit."""
-    datasets = {mode: asked.sweep(buckets=mode) for mode in ("exact", "pad", "auto")}
-    runs = len(asked.axes) + 1
+    datasets = {mode: request.sweep(buckets=mode) for mode in ("exact", "pad", "auto")}
+    runs = len(request.axes) + 1
     for mode, data in datasets.items():
-        labels_are_right(data, asked)
-        perturb = lambda nudge: [numbers(d) for d in twins(asked, nudge, buckets="exact")]
-        agree(numbers(data), numbers(datasets["exact"]), asked.dtype, runs, perturb)
+        labels_are_right(data, request)
+        perturb = lambda nudge: [numbers(d) for d in twins(request, nudge, buckets="exact")]
+        agree(numbers(data), numbers(datasets["exact"]), request.dtype, runs, perturb)
         assert {n: v.dims for n, v in data.variables.items()} == {
             n: v.dims for n, v in datasets["exact"].variables.items()
         }, mode
-    one = asked.theory._replace(examples=(asked.points()[-1].config,))
-    draws_are_the_same(one, DERIVED[asked.name], 0)
+    one = request.theory._replace(examples=(request.points()[-1].config,))
+    draws_are_the_same(one, DERIVED[request.name], 0)
     forget_when_large()
 
 
@@ -97,41 +98,41 @@ def on(devices: int) -> Any:
 
 @given(requests(), st.integers(0, 25), st.integers(1, 3), st.integers(1, 3), st.integers(1, 3))
 def test_a_resumed_sweep_is_the_fresh_one(
-    asked: Asked, events: int, first: int, second: int, third: int
+    request: Asked, events: int, first: int, second: int, third: int
 ) -> None:
     """Bit for bit, on any numbers of devices; and so is the finished one when it is read again."""
     with tempfile.TemporaryDirectory() as folder:
         store = Path(folder) / "store"
         try:
             with on(first):
-                asked.sweep(store=store, progress=interrupted_after(events))
+                request.sweep(store=store, progress=interrupted_after(events))
         except InterruptedSweepError:
             note(f"interrupted; kept {sorted(p.name for p in store.rglob('*.part'))}")
         with on(second):
-            resumed = asked.sweep(store=store).load()
-            again = asked.sweep(store=store).load()
+            resumed = request.sweep(store=store).load()
+            again = request.sweep(store=store).load()
         with on(third):
-            fresh = asked.sweep()
+            fresh = request.sweep()
     for data in (resumed, again):
         assert set(data.variables) == set(fresh.variables)
         for name, variable in fresh.variables.items():
             assert data[name].dims == variable.dims, name
             assert same_bits(np.asarray(data[name].values), np.asarray(variable.values)), name
     assert resumed.identical(again)
-    labels_are_right(resumed, asked)
+    labels_are_right(resumed, request)
     forget_when_large()
 
 
 @given(requests("pair"))
-def test_zip_is_the_diagonal_of_vary(asked: Asked) -> None:
+def test_zip_is_the_diagonal_of_vary(request: Asked) -> None:
     """Two fields run together in the one sweep, and apart in the other."""
-    one, two, *tail = asked.axes
+    one, two, *tail = request.axes
     pair = one._replace(values=one.values | two.values, keys=one.keys | two.keys, zipped=True)
     axes = (*(a for a in tail if not a.zipped), pair, *(a for a in tail if a.zipped))
-    zip_request = asked._replace(axes=axes)
-    data, grid = zip_request.sweep(), asked.sweep()
+    zip_request = request._replace(axes=axes)
+    data, grid = zip_request.sweep(), request.sweep()
     labels_are_right(data, zip_request)
-    labels_are_right(grid, asked)
+    labels_are_right(grid, request)
     places = xr.DataArray(np.arange(len(one.labels)), dims="both")
     dims = ["both" if axis is pair else axis.name for axis in axes]
 
@@ -139,8 +140,8 @@ def test_zip_is_the_diagonal_of_vary(asked: Asked) -> None:
         chosen = data.isel({one.name: places, two.name: places})
         return numbers(chosen.transpose(*dims, "seed", ...))
 
-    perturb = lambda nudge: [diagonal(d) for d in twins(asked, nudge)]
-    agree(numbers(data), diagonal(grid), asked.dtype, len(axes) + 1, perturb)
+    perturb = lambda nudge: [diagonal(d) for d in twins(request, nudge)]
+    agree(numbers(data), diagonal(grid), request.dtype, len(axes) + 1, perturb)
     forget_when_large()
 
 
@@ -157,16 +158,16 @@ def the_mean_leaves_out_runs_that_diverged(loss: xr.DataArray) -> None:
 
 
 @given(st.data(), requests("rate"))
-def test_a_diverging_run_changes_no_other(choose: Any, asked: Asked) -> None:
+def test_a_diverging_run_changes_no_other(choose: Any, request: Asked) -> None:
     """The others are bit for bit those of the same sweep with a harmless value in its place; it is
     flagged at the step at which a plain loop stops being finite, and left out of means.
     """
-    place = choose.draw(st.integers(0, len(asked.axes[0].labels) - 1))
-    bad = with_bad_rate(asked, place)
-    data, harmless = bad.sweep(), asked.sweep()
+    place = choose.draw(st.integers(0, len(request.axes[0].labels) - 1))
+    bad = with_bad_rate(request, place)
+    data, harmless = bad.sweep(), request.sweep()
     labels_are_right(data, bad)
-    axis = asked.axes[0].name
-    neighbors = [i for i in range(len(asked.axes[0].labels)) if i != place]
+    axis = request.axes[0].name
+    neighbors = [i for i in range(len(request.axes[0].labels)) if i != place]
     for name in harmless.data_vars:
         a, b = (np.asarray(d[name].isel({axis: neighbors}).values) for d in (data, harmless))
         assert same_bits(a, b), (name, a, b)

@@ -153,8 +153,8 @@ def baselines(problem: Any, config: Any) -> dict[str, Any]:
     return {"relative_error": errors, "relative_error_heldout": heldout_errors} | named(again)
 
 
-def named(found: list[tuple[float, float, float]]) -> dict[str, Any]:
-    errors, heldout_errors, factor = zip(*found, strict=True)
+def named(rows: list[tuple[float, float, float]]) -> dict[str, Any]:
+    errors, heldout_errors, factor = zip(*rows, strict=True)
     return {
         "relative_error_rescaled": errors,
         "relative_error_rescaled_heldout": heldout_errors,
@@ -207,7 +207,7 @@ def analyses(params: Any, problem: Any, config: Any) -> dict[str, Any]:
     }
 
 
-def bounds(M: np.ndarray, found: float, problem: Any, config: Any) -> np.ndarray:
+def bounds(M: np.ndarray, norm: float, problem: Any, config: Any) -> np.ndarray:
     """Measured over bound, or bound over measured, in the order of `laws.BOUNDS`; 0 where both are
     0.
     """
@@ -234,7 +234,7 @@ def bounds(M: np.ndarray, found: float, problem: Any, config: Any) -> np.ndarray
     p2 = [np.diag(a.sum(axis=1)) @ b for a, b in zip(p1, f, strict=True)]
     R = max(*(size(x) for x in X), size(W))
     pairs = (
-        (found, ap.lipschitz(X, W, lam)),
+        (norm, ap.lipschitz(X, W, lam)),
         (size(ap.gradient(M, X, W, mask, lam)), pull + lam * size(M)),
         (delta * size(*c), size(*p)),
         (beta * size(*p), size(B)),
@@ -244,7 +244,7 @@ def bounds(M: np.ndarray, found: float, problem: Any, config: Any) -> np.ndarray
         (size(*c), math.sqrt(2 * S * n)),
         (max(size(*p1), size(*p2)), math.sqrt(1 - 1 / n) * size(*c)),
         (size(*p), size(*c) / 2),
-        (found, lam + 1.25 * R**6),
+        (norm, lam + 1.25 * R**6),
     )
     return np.array([low / high if high > 0 else 0.0 for low, high in pairs])
 

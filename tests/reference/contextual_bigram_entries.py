@@ -241,10 +241,12 @@ def samples(batch: Any, one: cb.Task, N: int) -> None:
         average(((y[:, None] == np.arange(N)) - of_label) * (k == n)[:, None], 0)
 
 
-def frequency(seen: np.ndarray, chance: Any) -> None:
+def frequency(samples: np.ndarray, chance: Any) -> None:
     """Within 5 standard errors of the chance itself."""
-    error = np.sqrt(np.asarray(chance) * (1 - np.asarray(chance)) / len(seen))
-    assert np.all(abs(seen.mean(axis=0) - chance) <= 5 * error), f"frequencies differ from {chance}"
+    error = np.sqrt(np.asarray(chance) * (1 - np.asarray(chance)) / len(samples))
+    assert np.all(abs(samples.mean(axis=0) - chance) <= 5 * error), (
+        f"frequencies differ from {chance}"
+    )
 
 
 def tasks(config: Any) -> None:

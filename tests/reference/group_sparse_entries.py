@@ -163,18 +163,18 @@ def structure(W: np.ndarray, v: np.ndarray, D: int, star: int) -> tuple[float, f
     )
 
 
-def columns(D: int, star: int, others: list[int]) -> list[np.ndarray]:
+def columns(D: int, star: int, distractors: list[int]) -> list[np.ndarray]:
     """A basis of the matrices that are constant on the five classes, with columns of sum 0."""
     selected = np.zeros((D, D))
-    selected[star, star], selected[others, star] = 1, -1 / (D - 1)
+    selected[star, star], selected[distractors, star] = 1, -1 / (D - 1)
     if D == 2:
         pull = np.zeros((D, D))
-        pull[star, others], pull[others, others] = 1, -1
+        pull[star, distractors], pull[distractors, distractors] = 1, -1
         return [selected, pull]
     pull, own = np.zeros((D, D)), np.zeros((D, D))
-    for j in others:
+    for j in distractors:
         pull[star, j], own[j, j] = 1, 1
-        for k in others:
+        for k in distractors:
             if k != j:
                 pull[k, j] = own[k, j] = -1 / (D - 2)
     return [selected, pull, own]

@@ -27,9 +27,9 @@ KEY = 7
 Numbers = dict[str, np.ndarray]
 
 
-def sweep(theory, config, **asked):
+def sweep(theory, config, **options):
     """`jaxtheory.sweep` in float32 with the key of this page."""
-    return jaxtheory.sweep(theory, config, **{"key": KEY, "dtype": "float32"} | asked)
+    return jaxtheory.sweep(theory, config, **{"key": KEY, "dtype": "float32"} | options)
 
 
 def values(numbers: xr.DataArray) -> np.ndarray:

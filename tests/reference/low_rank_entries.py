@@ -379,7 +379,9 @@ def analyses(params: Any, problem: Any, config: Any) -> dict[str, Any]:
     }
 
 
-def projections(params: Any, first: Any, U: np.ndarray, left: np.ndarray, config: Any) -> Any:
+def projections(
+    params: Any, first: Any, U: np.ndarray, left_patterns: np.ndarray, config: Any
+) -> Any:
     """mu_i^T Delta W mu_j of the last layer, the left one as W(0) carries it, summed over heads."""
     forms = np.zeros((3, len(U), len(U)))
     for h in range(config.num_heads):
@@ -387,7 +389,7 @@ def projections(params: Any, first: Any, U: np.ndarray, left: np.ndarray, config
             change = params[which][-1, h] - first[which][-1, h]
             through = U @ (first[0][-1, h] / float(config.init_diagonal)).T
             forms[which] += through @ change @ U.T
-        forms[2] += left @ (params[2][-1, h] - first[2][-1, h]) @ U.T
+        forms[2] += left_patterns @ (params[2][-1, h] - first[2][-1, h]) @ U.T
     return forms
 
 

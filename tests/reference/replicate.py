@@ -193,11 +193,11 @@ def in_library(theory: str) -> tuple[dict[str, np.ndarray], float]:
     return numbers, time.monotonic() - start
 
 
-def compared(theory: str, library: dict, own: dict) -> tuple[list[str], bool]:
+def compared(theory: str, library: dict, replica: dict) -> tuple[list[str], bool]:
     """The table's lines of a theory, and whether all agree."""
     lines, all_agree = [], True
     for row in ROWS[theory]:
-        means = mean_of(library[row.key]), mean_of(own[row.key])
+        means = mean_of(library[row.key]), mean_of(replica[row.key])
         same = agree(*means, exact=row.exact)
         all_agree &= same
         texts = [f"{m.mean:.2g}" for m in means] if row.exact else [m.text for m in means]
@@ -206,7 +206,7 @@ def compared(theory: str, library: dict, own: dict) -> tuple[list[str], bool]:
     return lines, all_agree
 
 
-def main(words: list[str], library: Callable = in_library, own: Callable = in_numpy) -> int:
+def main(words: list[str], library: Callable = in_library, replica: Callable = in_numpy) -> int:
     """The table on stdout; 1 where a row does not agree."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("theories", nargs="*", metavar="THEORY", help=f"of {', '.join(ROWS)}")
@@ -227,7 +227,7 @@ def main(words: list[str], library: Callable = in_library, own: Callable = in_nu
     all_agree, seconds = True, [0.0, 0.0]
     names = arguments.theories or list(ROWS)
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        jobs = {name: pool.submit(own, name) for name in names}
+        jobs = {name: pool.submit(replica, name) for name in names}
         for name in names:
             results = library(name), jobs[name].result()
             rows, same = compared(name, *(numbers for numbers, _ in results))

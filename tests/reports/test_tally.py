@@ -1,7 +1,5 @@
 """Claims are counted by one rule."""
 
-import pytest
-
 from jaxtheory.reports import tally
 
 
@@ -25,8 +23,3 @@ def test_by_origin():
     assert tally.tally(some, "printed") == (3, 0, 0, 0)
     assert tally.tally(some, "derived") == (0, 0, 2, 0)
     assert tally.tally(some, "interpretation").total == 0
-
-
-def test_only_decided_claims_can_be_wrong():
-    some = claims(holds=200, fails=50, undecided=9, not_tested=9)
-    assert tally.wrong_verdicts(some, 0.01) == pytest.approx(2.5)

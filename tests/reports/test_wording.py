@@ -49,7 +49,7 @@ def helper(x):
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "text"),
     [
         (lambda x: x, "<lambda>"),
         (helper, "helper"),
@@ -62,12 +62,12 @@ def helper(x):
         ([Thing()], f"[<{__name__}.Thing object>]"),
     ],
 )
-def test_a_value_has_no_address(value, told) -> None:
+def test_a_value_has_no_address(value, text) -> None:
     """Also inside of containers, partial functions and the arguments of an experiment."""
-    assert _value(value) == told and "0x" not in told
+    assert _value(value) == text and "0x" not in text
     figure = Figure("mine", "note", None, None, {"fit": value}, {}, (), lambda data: None, helper)
     figure = figure._replace(experiment=lambda folder, key, progress, fit: None)
-    assert sweep_in_words(figure, False) == f"an experiment; 1 seed; fit {told}"
+    assert sweep_in_words(figure, False) == f"an experiment; 1 seed; fit {text}"
 
 
 def reached(data):

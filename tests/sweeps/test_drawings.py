@@ -13,7 +13,7 @@ from jaxtheory import InputError, figures, plot
 from jaxtheory.claims import FigureResult
 from jaxtheory.plotting.annotation.captions import notes
 from jaxtheory.plotting.annotation.grid import flaws
-from jaxtheory.reports import records
+from jaxtheory.reports import run_files
 
 from .made_up import get, measured
 from .test_figures import CASES
@@ -28,7 +28,7 @@ def test_no_cell_is_empty_and_no_title_repeats(name: str) -> None:
     figure = get(name)
     swept = figure.experiment is None and figure.verb is jaxtheory.sweep
     data = measured(name) if swept and name not in MADE_UP else MADE_UP[name].data(quick=True)
-    drawn = records.drawn(FigureResult(figure, data, [], ()))
+    drawn = run_files.drawn(FigureResult(figure, data, [], ()))
     limits = {(note.label, *note.artist.get_ydata()) for note in thresholds(drawn)}
     plot.add_caption(drawn)
     assert flaws(drawn) == []
@@ -44,11 +44,11 @@ def thresholds(drawn: Any) -> list[Any]:
 def test_a_bound_is_drawn_from_its_claim() -> None:
     figure = get("walk_adam_epsilon")
     data = MADE_UP[figure.name].data(quick=True)
-    drawn = records.drawn(FigureResult(figure, data, [], ()))
+    drawn = run_files.drawn(FigureResult(figure, data, [], ()))
     assert {note.label for note in thresholds(drawn)} == {"RW-50", "RW-51"}
     (claim, *_) = figure.claims
     wrong = figure._replace(claims=(dataclasses.replace(claim, panel=2),))
     with pytest.raises(
         InputError, match="claim RW-50: panel = 2; walk_adam_epsilon has the panels"
     ):
-        records.drawn(FigureResult(wrong, data, [], ()))
+        run_files.drawn(FigureResult(wrong, data, [], ()))

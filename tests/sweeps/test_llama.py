@@ -78,7 +78,9 @@ def test_run_figure_takes_experiments(package, tmp_path):
     figure = get("llama_assumptions")
     assert figure.claims
     assert {judged.reason for judged in result.verdicts} == {"not tested (n=1 < 3)"}
-    edited = figure._replace(experiment=lambda *given, **asked: figure.experiment(*given, **asked))
+    edited = figure._replace(
+        experiment=lambda *given, **options: figure.experiment(*given, **options)
+    )
     runs = [(figure, 0), (figure, 0), (figure, 1), (edited, 0)]
     places = [
         jaxtheory.claims.run_figure(f, quick=True, key=key, store=tmp_path).store for f, key in runs

@@ -42,7 +42,7 @@ def test_ladders_share_the_data_of_the_theory(package, name):
     figure = get(name)
     (ladder,) = figure.experiment.args
     theory, network = package.theory_of(ladder), package.network(ladder.name)
-    one = theory.Config(**ladder.data, **ladder.own["settings"])
+    one = theory.Config(**ladder.data, **ladder.theorem["settings"])
     twin = network.Config(**ladder.data, **package.settings("+ depth 2")[1])
     for field in ladder.data:
         assert getattr(one, field) == getattr(twin, field)

@@ -34,11 +34,11 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("name", "value", "said"), REFUSED)
-def test_an_environment_in_which_jax_cannot_start(name: str, value: str, said: str) -> None:
+@pytest.mark.parametrize(("name", "value", "message"), REFUSED)
+def test_an_environment_in_which_jax_cannot_start(name: str, value: str, message: str) -> None:
     done = python(*PLAN, **{name: value})
     assert done.returncode == 2
-    assert done.stderr.startswith("JAX cannot start: ") and said in done.stderr
+    assert done.stderr.startswith("JAX cannot start: ") and message in done.stderr
     assert len(done.stderr.splitlines()) == 1
 
 

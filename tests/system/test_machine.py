@@ -8,9 +8,9 @@ import pytest
 from jaxtheory.system import machine
 
 
-def in_groups(folder, monkeypatch, own, limits):
+def in_groups(folder, monkeypatch, cgroup, limits):
     """Let this process be in control groups with these limits by file."""
-    (folder / "own").write_text(own)
+    (folder / "own").write_text(cgroup)
     for file, text in limits.items():
         (folder / "groups" / file).parent.mkdir(parents=True, exist_ok=True)
         (folder / "groups" / file).write_text(f"{text}\n")
@@ -19,7 +19,7 @@ def in_groups(folder, monkeypatch, own, limits):
 
 
 @pytest.mark.parametrize(
-    ("own", "limits"),
+    ("cgroup", "limits"),
     [
         ("0::/\n", {"memory.max": 2**20}),
         ("0::/a/b\n", {"memory.max": "max", "a/memory.max": "max", "a/b/memory.max": 2**20}),
@@ -39,15 +39,15 @@ def in_groups(folder, monkeypatch, own, limits):
     ],
 )
 def test_the_least_limit_of_the_groups_around_the_process_counts(
-    own, limits, tmp_path, monkeypatch
+    cgroup, limits, tmp_path, monkeypatch
 ):
-    in_groups(tmp_path, monkeypatch, own, limits)
+    in_groups(tmp_path, monkeypatch, cgroup, limits)
     assert machine.memory() == 2**20
 
 
-@pytest.mark.parametrize("own", ["0::/a\n", "nonsense", "0::\n::::\n", "0::/../..\n"])
-def test_groups_without_limits_leave_the_memory_of_the_machine(own, tmp_path, monkeypatch):
-    in_groups(tmp_path, monkeypatch, own, {"memory.max": "max", "a/memory.max": "what"})
+@pytest.mark.parametrize("cgroup", ["0::/a\n", "nonsense", "0::\n::::\n", "0::/../..\n"])
+def test_groups_without_limits_leave_the_memory_of_the_machine(cgroup, tmp_path, monkeypatch):
+    in_groups(tmp_path, monkeypatch, cgroup, {"memory.max": "max", "a/memory.max": "what"})
     assert machine.memory() > 2**26
 
 

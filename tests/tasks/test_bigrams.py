@@ -89,11 +89,11 @@ def test_the_loss_is_the_cross_entropy_at_the_query():
     np.testing.assert_allclose(case.loss(), want, rtol=1e-12)
 
 
-def attending(made, shift=0):
+def attending(task, shift=0):
     """Attention of every query to the attended positions of the batch's query, moved by `shift`."""
 
     def maps(batch):
-        q = jnp.roll(made.problem.law.context.T, shift, axis=1)[batch.query]
+        q = jnp.roll(task.problem.law.context.T, shift, axis=1)[batch.query]
         q = jnp.pad(q, ((0, 0), (0, 1)))
         return jnp.broadcast_to(q[:, None, None, :], (len(q), 2, 9, 9))[None]
 

@@ -12,9 +12,9 @@ from jaxtheory.theories import causal_graph as theory
 NAME = "causal_graph"
 
 
-def counted(made, batch):
+def counted(task, batch):
     """Children of tokens in the state of the query, prompt by prompt."""
-    p, S = np.asarray(made.problem.parents), 3
+    p, S = np.asarray(task.problem.parents), 3
     n = np.zeros((len(batch.s), S))
     for row, s in zip(n, np.asarray(batch.s), strict=True):
         for i, parent in enumerate(p):
@@ -23,7 +23,7 @@ def counted(made, batch):
     return n
 
 
-def logits_of(made, law):
+def logits_of(task, law):
     """Outputs that are 7 before the query and log law(batch) there."""
 
     def outputs(batch):

@@ -11,12 +11,12 @@ from jaxtheory.theories import task_diversity as theory
 NAME = "task_diversity"
 
 
-def answered(of):
-    """Outputs that are 7 before the query and of(prompt) there."""
+def answered(answer):
+    """Outputs that are 7 before the query and answer(prompt) there."""
 
     def outputs(batch):
         x, y, query, _ = (np.asarray(part) for part in batch.prompts)
-        f = [of(*prompt) for prompt in zip(x, y, query, strict=True)]
+        f = [answer(*prompt) for prompt in zip(x, y, query, strict=True)]
         before = np.full((len(f), x.shape[1]), 7.0)
         return jnp.asarray(np.concatenate([before, np.array(f)[:, None]], axis=1)[:, :, None])
 
@@ -53,7 +53,7 @@ def test_own_prompts_have_the_training_tasks():
     )
     known = regress(case.problem.train)
     far = lambda w: np.abs(w[:, None] - known[None]).max(axis=2).min(axis=1)
-    assert far(regress(case.problem.own)).max() < 1e-2
+    assert far(regress(case.problem.train_tasks)).max() < 1e-2
     assert np.median(far(regress(case.problem.test))) > 0.1
 
 

@@ -29,9 +29,9 @@ def test_the_loss_is_the_hinge_at_the_last_position(settings):
     np.testing.assert_allclose(case.loss(), np.mean(np.maximum(0, 1 - margin)), rtol=1e-12)
 
 
-def counting(made):
+def counting(task):
     """Replace each token by its nearest pattern and count the two classes."""
-    U = np.asarray(made.problem.patterns)
+    U = np.asarray(task.problem.patterns)
 
     def outputs(batch):
         distance = np.linalg.norm(np.asarray(batch.tokens)[:, :, None] - U, axis=3)

@@ -12,12 +12,12 @@ from jaxtheory.theories import in_context_regression as theory
 NAME = "in_context_regression"
 
 
-def answered(made, of):
-    """Outputs that are 7 before the query and of(prompt) there."""
+def answered(task, answer):
+    """Outputs that are 7 before the query and answer(prompt) there."""
 
     def outputs(batch):
         x, y, query, _, _ = (np.asarray(part) for part in batch.prompts)
-        f = [of(*prompt) for prompt in zip(x, y, query, strict=True)]
+        f = [answer(*prompt) for prompt in zip(x, y, query, strict=True)]
         before = np.full((len(f), x.shape[1]), 7.0)
         return jnp.asarray(np.concatenate([before, np.array(f)[:, None]], axis=1)[:, :, None])
 

@@ -8,6 +8,7 @@ import xarray as xr
 from helpers.worked_example import THEORY
 
 import jaxtheory
+from jaxtheory.claims import at_most
 from jaxtheory.texts.faces import as_text, describe_arrays, describe_value
 
 CONFIG = THEORY.Config()
@@ -22,7 +23,7 @@ RECORDS = {
     "run": lambda: jaxtheory.simulate(THEORY, CONFIG, jaxtheory.run_key(0, 0), steps=3),
     "plan": lambda: jaxtheory.plan(THEORY, CONFIG, seeds=2, steps=3),
     "table": lambda: jaxtheory.verify(THEORY),
-    "verdict": lambda: jaxtheory.verdict(xr.DataArray([0.1, 0.2, 0.3], dims="seed"), at_most=0.9),
+    "verdict": lambda: jaxtheory.verdict(xr.DataArray([0.1, 0.2, 0.3], dims="seed"), at_most(0.9)),
     "comparison": compare,
 }
 

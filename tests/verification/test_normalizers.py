@@ -43,10 +43,10 @@ def softmax_gradient(params, X, y, rank_one=1.0):
 
 
 @pytest.mark.parametrize(
-    ("rank_one", "said"),
+    ("rank_one", "message"),
     [(0.0, r"s s\^T.*\) is missing"), (-1.0, r"s s\^T.*\) has the wrong sign")],
 )
-def test_the_rank_one_part_of_a_softmax_is_named_wherever_it_is(rank_one, said):
+def test_the_rank_one_part_of_a_softmax_is_named_wherever_it_is(rank_one, message):
     random = np.random.default_rng(3)
     shapes = {"W": (4, 4), "q": (4,), "V": (4, 2), "b": ()}
     params = {name: random.normal(size=shape) for name, shape in shapes.items()}
@@ -55,6 +55,6 @@ def test_the_rank_one_part_of_a_softmax_is_named_wherever_it_is(rank_one, said):
     assert jaxtheory.compare_gradients(softmax_loss, softmax_gradient, params, *data).agrees
     comparison = jaxtheory.compare_gradients(softmax_loss, wrong, params, *data)
     assert not comparison.agrees
-    assert re.search(said, comparison.verdict), comparison.verdict
+    assert re.search(message, comparison.verdict), comparison.verdict
     assert "the rank-one part of a softmax's Jacobian" in comparison.verdict
     assert re.search("in all of (W and q|q and W); right in V, b", comparison.verdict)

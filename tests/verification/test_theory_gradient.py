@@ -78,7 +78,7 @@ def without_effect(params, batch, problem, config):
 
 @pytest.mark.parametrize(("closed", "agrees"), [(0.0, True), (1e-12, False)])
 def test_a_gradient_that_is_zero_is_so_up_to_rounding(closed, agrees):
-    gradient = lambda params, *rest: jax.tree.map(lambda w: jnp.full_like(w, closed), params)
+    gradient = lambda params, *args: jax.tree.map(lambda w: jnp.full_like(w, closed), params)
     theory = worked_example.THEORY._replace(loss=without_effect, gradient=gradient, checks=())
     varied = vary_config(theory, theory.Config(dimension=3), 0, 3, np.float64)
     comparison = theory_gradient.compare_slot(theory, varied)

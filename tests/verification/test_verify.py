@@ -87,7 +87,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("right", "wrong", "said"),
+    ("right", "wrong", "message"),
     [
         ("examples=(", "examples=() and (", "mine has no examples to run its checks on"),
         (EXAMPLE, "Settings(dimension=0)", "mine.examples[0]: dimension (d) = 0"),
@@ -95,10 +95,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ],
 )
 def test_verify_says_what_it_cannot_check(
-    right: str, wrong: str, said: str, folder: Path, capsys: pytest.CaptureFixture
+    right: str, wrong: str, message: str, folder: Path, capsys: pytest.CaptureFixture
 ) -> None:
     (folder / "mine.py").write_text(spoilt(right, wrong))
-    refused(["verify", "mine.py"], said, capsys)
+    refused(["verify", "mine.py"], message, capsys)
 
 
 SPOILT = [
@@ -109,13 +109,13 @@ SPOILT = [
 ]
 
 
-@pytest.mark.parametrize(("right", "wrong", "said"), SPOILT)
+@pytest.mark.parametrize(("right", "wrong", "message"), SPOILT)
 def test_the_command_and_python_say_the_same(
-    right: str, wrong: str, said: str, folder: Path, capsys: pytest.CaptureFixture
+    right: str, wrong: str, message: str, folder: Path, capsys: pytest.CaptureFixture
 ) -> None:
     (folder / "mine.py").write_text(spoilt(right, wrong))
     assert main(["verify", "mine.py"]) == 2
     printed = capsys.readouterr().err.rstrip("\n")
     with pytest.raises(InputError) as error:
         verify("mine.py")
-    assert str(error.value) == printed and said in printed
+    assert str(error.value) == printed and message in printed

@@ -37,8 +37,8 @@ from jaxtheory.claims import at_most, derived, last
 class Settings(Config):
     """Hyper-parameters: what a sweep may vary."""
 
-    dimension: Size | int = size(10, "d", "number of weights")
-    batch_size: Size | int = size(8, "B", "fresh samples per step")
+    dimension: Size = size(10, "d", "number of weights")
+    batch_size: Size = size(8, "B", "fresh samples per step")
     learning_rate: float = traced(0.1, "eta", "step size of SGD", "(0, 1]")
     noise: float = traced(1.0, "sigma", "standard deviation of a sample", "[0, inf)")
 

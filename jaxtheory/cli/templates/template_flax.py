@@ -19,7 +19,7 @@ TASK = tasks.random_walk
 class Settings(random_walk.Config):
     """The fields of the task, and those of the network: what a sweep may vary."""
 
-    width: Size | int = size(8, "width", "length of the embeddings")
+    width: Size = size(8, "width", "length of the embeddings")
     rate: float = traced(0.02, "rate", "learning rate of AdamW", "(0, inf)")
     weight_decay: float = traced(0.0, "wd", "weight decay of AdamW", "[0, inf)")
 

@@ -2,17 +2,40 @@
 
 import contextlib
 import dataclasses
+import functools
+import inspect
 import io
 import itertools
+import operator
 import re
 import sys
 import typing
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import tyro
+from tyro.conf import FlagCreatePairsOff, arg, subcommand
 
 from jaxtheory.texts.errors import InputError, suggest
+
+_DESCRIPTION = (
+    "A laboratory for transformer learning theory. `jaxtheory COMMAND --help` describes a command."
+)
+Flag = FlagCreatePairsOff[Annotated[bool, arg(help_behavior_hint="")]]  # which is off by default
+
+
+def takes(metavar: str, name: str | None = None) -> Any:
+    """Return the help of an option, which mentions its default value if it has one.
+
+    Args:
+        metavar: The words that the option takes.
+        name: The name of the option; None for that of its field.
+    """
+    return arg(metavar=metavar, name=name, help_behavior_hint=_default)
+
+
+def _default(text: str) -> str:
+    return f"(default: {text})" if text not in ("", "None") else ""
 
 
 def read_command(commands: Any, words: Sequence[str]) -> Any:
@@ -35,9 +58,9 @@ def read_command(commands: Any, words: Sequence[str]) -> Any:
     try:
         with contextlib.redirect_stderr(boxes):
             return tyro.cli(
-                commands,
+                _in_short(commands) if name in ("-h", "--help") else commands,
                 prog="jaxtheory",
-                description="A laboratory for transformer learning theory.",
+                description=_DESCRIPTION,
                 args=list(words),
             )
     except SystemExit as stop:
@@ -55,6 +78,15 @@ def _types(commands: Any) -> dict[str, type]:
     """Return the classes of the commands by name."""
     pairs = [typing.get_args(command) for command in typing.get_args(commands)]
     return {configured.name: command for command, configured in pairs}
+
+
+def _in_short(commands: Any) -> Any:
+    """Return the union of the commands, each described by the first paragraph of its docstring."""
+    described = []
+    for name, command in _types(commands).items():
+        first, _, _ = (inspect.getdoc(command) or "").partition("\n\n")
+        described.append(Annotated[command, subcommand(name, description=first)])
+    return functools.reduce(operator.or_, described)
 
 
 def _options(command: type) -> list[str]:

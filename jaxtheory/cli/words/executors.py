@@ -9,8 +9,9 @@ from typing import Annotated, Any, Literal
 from tyro.conf import UseAppendAction, arg
 
 import jaxtheory
+from jaxtheory.cli.words.arguments import takes
 
-_Options = UseAppendAction[tuple[Annotated[str, arg(metavar="NAME=VALUE")], ...]]
+_Options = UseAppendAction[Annotated[tuple[str, ...], arg(metavar="NAME=VALUE")]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -19,17 +20,17 @@ class Machines:
 
     executor: Literal["local", "dask", "slurm"] = "local"
     """This process, a Dask cluster, or Slurm jobs (the last two need jaxtheory[cluster])."""
-    scheduler: Annotated[str | None, arg(metavar="ADDRESS")] = None
-    """Address of a running Dask scheduler; by default workers start on this machine."""
-    workers: Annotated[int | None, arg(metavar="N")] = None
+    scheduler: Annotated[str | None, takes("ADDRESS")] = None
+    """Address of a running Dask scheduler; by default workers start here."""
+    workers: Annotated[int | None, takes("N")] = None
     """Number of worker processes on this machine, or of Slurm jobs; 1 by default."""
     job: _Options = ()
     """Argument of dask_jobqueue.SLURMCluster, such as cores=16, memory=64GB or queue=NAME."""
-    tls_ca: Annotated[Path | None, arg(metavar="FILE")] = None
+    tls_ca: Annotated[Path | None, takes("FILE")] = None
     """Certificate authority of the cluster, for --scheduler tls://HOST:8786."""
-    tls_cert: Annotated[Path | None, arg(metavar="FILE")] = None
+    tls_cert: Annotated[Path | None, takes("FILE")] = None
     """Certificate of this client."""
-    tls_key: Annotated[Path | None, arg(metavar="FILE")] = None
+    tls_key: Annotated[Path | None, takes("FILE")] = None
     """Private key of this client."""
 
     def check(self) -> None:

@@ -17,7 +17,7 @@ class StopRule:
     """The rule that a run stops when a metric is below, or above, a limit."""
 
     metric: str
-    below: bool
+    is_below: bool
     limit: float
 
     def __call__(self, metrics: dict[str, Any]) -> bool:
@@ -26,7 +26,7 @@ class StopRule:
             raise jaxtheory.InputError(
                 f"--stop: {self.metric} has the shape {value.shape}, but a rule compares one number"
             )
-        return bool(value < self.limit if self.below else value > self.limit)
+        return bool(value < self.limit if self.is_below else value > self.limit)
 
 
 def stop_rule(text: str) -> Callable[[dict[str, Any]], bool]:

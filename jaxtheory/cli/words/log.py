@@ -26,9 +26,9 @@ def loggers(texts: Sequence[str], executor: str) -> list[Callable[[], _Logger]]:
     return [_opener(text, executor) for text in texts]
 
 
-def combine(*told: _Logger | None) -> _Logger | None:
+def combine(*loggers: _Logger | None) -> _Logger | None:
     """Return one function that calls each of several, or None if there is none."""
-    functions = [function for function in told if function is not None]
+    functions = [function for function in loggers if function is not None]
     if len(functions) < 2:
         return functions[0] if functions else None
 

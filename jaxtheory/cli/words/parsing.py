@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from tyro.conf import Positional, UseAppendAction, arg
 
 import jaxtheory
+from jaxtheory.cli.words.arguments import takes
 from jaxtheory.cli.words.functions import observables, stop_rule
 from jaxtheory.core import plugins
 from jaxtheory.core.plugins import file_here
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from jaxtheory.core.fields import Field
     from jaxtheory.core.theory import Theory
 
-_Assignments = UseAppendAction[tuple[Annotated[str, arg(metavar="NAME=VALUES")], ...]]
+_Words = tuple[str, ...]
 
 
 def _parse_values(field: "Field", text: str) -> list[Any]:
@@ -314,31 +315,31 @@ class SweepOptions:
 
     theory: Positional[Annotated[str, arg(metavar="THEORY")]]
     """Name of a theory, or a FILE.py that defines THEORY."""
-    vary: _Assignments = ()
-    """Axis NAME=VALUES of the grid, where NAME is a field or its symbol, algorithm or steps."""
-    zip: _Assignments = ()
-    """Axes that vary together along one dimension, such as "lambda=1,5 rho=0.3,0.5"."""
-    set: _Assignments = ()
-    """Value FIELD=VALUE of a field at all points."""
+    vary: UseAppendAction[Annotated[_Words, arg(metavar="NAME=VALUES")]] = ()
+    """Axis of the grid, such as p=0.5,0.7; NAME is a field, its symbol, algorithm or steps."""
+    zip: UseAppendAction[Annotated[_Words, arg(metavar="AXES")]] = ()
+    """Axes that vary together, in quotes, such as "lambda=1,5 rho=0.3,0.5"."""
+    set: UseAppendAction[Annotated[_Words, arg(metavar="FIELD=VALUE")]] = ()
+    """Value of a field at all points."""
     seeds: Annotated[str, arg(metavar="N|LIST")] = "1"
     """Number of seeds (8), or a list of them (3,5,7 or, for a single one, 3,)."""
-    steps: Annotated[str | None, arg(metavar="N")] = None
+    steps: Annotated[str | None, takes("N")] = None
     """Number of training steps, which may be left out if steps is an axis."""
     key: int = 0
     """Root of all random numbers."""
-    algorithm: Annotated[str | None, arg(metavar="NAME")] = None
+    algorithm: Annotated[str | None, takes("NAME")] = None
     """Training algorithm; by default the first of the theory."""
-    record: _Assignments = ()
+    record: UseAppendAction[Annotated[_Words, arg(metavar="STEPS")]] = ()
     """Steps to evaluate the metrics: each 10th (10), a list (0,10,50 or 50,) or METRIC=STEPS."""
-    stop: Annotated[str | None, arg(metavar="RULE")] = None
+    stop: Annotated[str | None, takes("RULE")] = None
     """Rule that ends a run at a recorded step: "METRIC < NUMBER" (or >) or FILE.py:FUNCTION."""
-    save_params: Annotated[tuple[str, ...] | None, arg(metavar="[STEPS]")] = None
+    save_params: Annotated[_Words | None, takes("[STEPS]")] = None
     """Keep the weights of each run, at the end or at these steps; write it after THEORY."""
-    observe: UseAppendAction[tuple[Annotated[str, arg(metavar="FILE.py:NAME")], ...]] = ()
+    observe: UseAppendAction[Annotated[_Words, arg(metavar="FILE.py:NAME")]] = ()
     """Record a function of (params, problem, config) along with the metrics."""
-    data: Annotated[Path | None, arg(metavar="FILE.npz")] = None
+    data: Annotated[Path | None, takes("FILE.npz")] = None
     """Your own arrays, named as the arguments of `given` of the theory."""
-    dtype: Annotated[Literal["float32", "float64"] | None, arg(metavar="float32|float64")] = None
+    dtype: Annotated[Literal["float32", "float64"] | None, takes("float32|float64")] = None
     """Number format; by default the setting of JAX."""
     buckets: Literal["auto", "pad", "exact"] = "auto"
     """Pad different sizes to share compilations (pad), compile each (exact), or choose (auto)."""
@@ -385,7 +386,7 @@ class SweepOptions:
 
         if theory.given is None:
             raise jaxtheory.InputError(
-                f"--data: {theory.name} takes no arrays, as it does not define `given`"
+                f"--data: {theory.name} accepts no data: it does not define `given`"
             )
         arrays = _read_npz(Path(str(self.data)))
         needed = [

@@ -21,8 +21,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from jaxtheory.engine.execution.local import Computed, Execute, Tell, silent
-from jaxtheory.engine.execution.task import Task
+from jaxtheory.engine.execution.chunk_task import ChunkTask
+from jaxtheory.engine.execution.local import Computed, Execute, Report, silent
 from jaxtheory.engine.records import Chunk
 from jaxtheory.system import backend, disk, temporary
 from jaxtheory.texts.errors import InputError, notice, suggest
@@ -95,9 +95,9 @@ def on(client: Any) -> Execute:
         )
 
     def execute(
-        run: Callable[[Chunk, Tell], Computed], chunks: Iterable[Chunk], tell: Tell = silent
+        run: Callable[[Chunk, Report], Computed], chunks: Iterable[Chunk], tell: Report = silent
     ) -> Iterator[tuple[Chunk, Computed]]:
-        if not isinstance(run, Task):
+        if not isinstance(run, ChunkTask):
             raise InputError("run: a cluster computes only the chunks of jaxtheory.sweep")
         todo, name = list(chunks), uuid.uuid4().hex[:8]
         if not todo:
@@ -151,13 +151,14 @@ def _run_on_worker(*parcel_and_place: Any) -> Any:
 
 
 # pickled by value: on a worker without jaxtheory the call fails with an ImportError, and the worker
-# goes on
+# continues
 _run_on_worker.__module__ = "__main__"
 
 
 def _warn_without_workers(client: Any, over: threading.Event) -> None:
-    """Print a notice whenever the cluster has had no worker for _ANSWER_SECONDS, until the sweep
-    is over.
+    """Print a notice whenever the cluster has had no worker for _ANSWER_SECONDS.
+
+    It ends when the sweep is over.
     """
     noticed = False
     while not over.wait(_ANSWER_SECONDS):

@@ -30,9 +30,9 @@ from jaxtheory.code.plain import as_json
 from jaxtheory.core import plugins
 from jaxtheory.core.config import Config
 from jaxtheory.core.theory import Theory
-from jaxtheory.engine.execution.task import Task
-from jaxtheory.engine.planning import lay_out, padding
-from jaxtheory.engine.planning.layout import group
+from jaxtheory.engine.execution.chunk_task import ChunkTask
+from jaxtheory.engine.planning import padding, planner
+from jaxtheory.engine.planning.buckets import group
 from jaxtheory.engine.records import Bucket, Chunk
 from jaxtheory.engine.request.settings import numerics, settings
 from jaxtheory.engine.results import environment
@@ -53,7 +53,7 @@ _received: dict[str, str] = {}  # source of each module that came with a parcel
 class Opened(NamedTuple):
     """An opened parcel: the task of a sweep, its buckets, and JAX's settings."""
 
-    task: Task
+    task: ChunkTask
     buckets: tuple[Bucket, ...]
     settings: dict[str, Any]
 
@@ -66,7 +66,7 @@ def required_versions() -> dict[str, str]:
     return {"jaxtheory": metadata.version("jaxtheory"), **environment.present()}
 
 
-def pack(task: Task, chunks: Iterable[Chunk]) -> bytes:
+def pack(task: ChunkTask, chunks: Iterable[Chunk]) -> bytes:
     """Return the task of a sweep as bytes. Raises InputError if a part of it cannot be pickled.
 
     Without a store, its buckets are those of all chunks of the sweep.
@@ -91,7 +91,7 @@ def pack(task: Task, chunks: Iterable[Chunk]) -> bytes:
             "identity": as_json(identity(request)),
             "by value": _by_value(request.theory),
             "code": code(request.theory, request.stop),
-            "layouts": lay_out.layouts(in_order)
+            "layouts": planner.layouts(in_order)
             if task.rectangle is None
             else task.rectangle.content["plan"],
             "padded": padding.trusted(request.theory),
@@ -137,7 +137,7 @@ def unpack(parcel: bytes, folder: Path) -> Opened:
     if packed["padded"]:
         padding.believe(request.theory)
     with numerics(request.dtype, request.partitionable):
-        buckets = lay_out.laid(group(request), packed["layouts"])
+        buckets = planner.laid(group(request), packed["layouts"])
     store = rectangle = None
     if packed["store"] is not None:
         store = Store(packed["store"])
@@ -147,11 +147,11 @@ def unpack(parcel: bytes, folder: Path) -> Opened:
                 "share"
             )
     flags = {name: packed[name] for name in ("finite", "keep", "claim", "accept")}
-    task = Task(request, store, rectangle, **flags)
+    task = ChunkTask(request, store, rectangle, **flags)
     return Opened(task, buckets, packed["settings"])
 
 
-def _differing(packed: dict[str, Any], here: dict[str, Any]) -> list[str]:
+def _differing(packed: dict[str, Any], local_identity: dict[str, Any]) -> list[str]:
     """Names of the entries that differ between two identities, apart from those sent by value."""
 
     def compared(described: dict[str, Any]) -> dict[str, str]:
@@ -165,7 +165,7 @@ def _differing(packed: dict[str, Any], here: dict[str, Any]) -> list[str]:
             if not (skip_algorithms and n.startswith("code of algorithm"))
         }
 
-    wanted, present = compared(packed["identity"]), compared(here)
+    wanted, present = compared(packed["identity"]), compared(local_identity)
     return [name for name in wanted if wanted[name] != present.get(name)]
 
 
@@ -227,10 +227,10 @@ def _config_class(name: str, bases: tuple, space: dict[str, Any], slots: dict[st
     return types.new_class(name, bases, {}, lambda body: body.update(space | config_fields))
 
 
-def _with_methods(made: type, methods: dict[str, Any]) -> None:
+def _with_methods(cls: type, methods: dict[str, Any]) -> None:
     """Set the methods of a class."""
     for name, method in methods.items():
-        setattr(made, name, method)
+        setattr(cls, name, method)
 
 
 class Pickler(cloudpickle.Pickler):
@@ -267,16 +267,19 @@ def _annotation(dtype: Any, array: Any, dims: str) -> Any:
     return dtype[array, dims]
 
 
-def _importable(made: Any) -> bool:
+def _importable(definition: Any) -> bool:
     """True if a class or function can be imported by name from a module other than __main__."""
-    module = sys.modules.get(made.__module__)
-    return made.__module__ != "__main__" and getattr(module, made.__qualname__, None) is made
+    module = sys.modules.get(definition.__module__)
+    return (
+        definition.__module__ != "__main__"
+        and getattr(module, definition.__qualname__, None) is definition
+    )
 
 
-def _reduced(made: Any) -> tuple:
+def _reduced(cls: Any) -> tuple:
     """A Config class by value: first its fields, then its methods, which may refer to the class."""
-    all_fields = made.__dataclass_fields__
-    annotations = vars(made).get("__annotations__", {})
+    all_fields = cls.__dataclass_fields__
+    annotations = vars(cls).get("__annotations__", {})
     options = ("default", "default_factory", "metadata", "kw_only")
     slots = {}
     for name in annotations:
@@ -284,16 +287,16 @@ def _reduced(made: Any) -> tuple:
         missing = [n for n in ("default", "default_factory") if "MISSING" in repr(how[n])]
         slots[name] = {n: v for n, v in how.items() if n not in missing}
         slots[name]["metadata"] = dict(slots[name]["metadata"])
-    space = {n: getattr(made, n) for n in ("__module__", "__qualname__", "__doc__")}
+    space = {n: getattr(cls, n) for n in ("__module__", "__qualname__", "__doc__")}
     methods = {
         name: value
-        for name, value in vars(made).items()
+        for name, value in vars(cls).items()
         if isinstance(value, types.FunctionType | property | staticmethod | classmethod)
         and name not in vars(_BareConfig)
     }
     arguments = (
-        made.__name__,
-        made.__bases__,
+        cls.__name__,
+        cls.__bases__,
         {**space, "__annotations__": dict(annotations)},
         slots,
     )

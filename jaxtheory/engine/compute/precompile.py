@@ -93,7 +93,7 @@ def _everything(
     if not inputs.has_distinct_problems:
         problem = jax.tree.map(lambda x: like(x, (*shape, *x.shape[1:])), problem)
     row = PerRow(key, inputs.shared, problem)
-    run = PerRun(inputs.own, inputs.values, inputs.limit)
+    run = PerRun(inputs.run_fields, inputs.values, inputs.limit)
     state = functions.begin.shapes(row, run, used)
     trained = Trained(state, np.zeros(inputs.limit.shape, np.int32))
     zeros = np.zeros(TURNS, np.int32)

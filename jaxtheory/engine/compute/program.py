@@ -1,5 +1,6 @@
-"""The compiled functions of a bucket: problem, init, training with its records, analyses,
-baselines and predictions.
+"""The compiled functions of a bucket.
+
+They are the problem, init, training with its records, analyses, baselines and predictions.
 
 Arrays have the leading axes [slot, row, run, value], which `layout` explains. Slots run one after
 the other in a loop whose length is not compiled in, so that one program serves any number of rows.
@@ -23,7 +24,7 @@ from jaxtheory.core.extended import Extended
 from jaxtheory.core.theory import Algorithm, Theory
 from jaxtheory.engine.compute.compiled import Compiled, compiled
 from jaxtheory.engine.records import NEVER, Layout
-from jaxtheory.engine.request.fixed_problem import Given
+from jaxtheory.engine.request.fixed_problem import FixedProblem
 from jaxtheory.engine.request.jaxprs import cse, factorizes, keeps
 from jaxtheory.engine.request.request import Request
 from jaxtheory.ops import draws
@@ -147,7 +148,7 @@ class Program(NamedTuple):
     def cached(self, method: Any, slots: tuple, *options: Any) -> Compiled:
         """Return a method as a compiled function, cached under the theory's functions it uses.
 
-        They are told apart as objects and by their code, with that of the records that they get.
+        They are distinguished as objects, and by their code and that of the records that they get.
         """
         shape = (jax.tree.structure(self.template), self.layout, jnp.result_type(float))
         key = (method.__func__, slots, options, *shape)
@@ -162,13 +163,13 @@ class Program(NamedTuple):
     def sample(self) -> Callable:
         return self.algorithm.sample or self.theory.sample
 
-    def draw(self, apart: bool) -> Compiled:
+    def draw(self, per_row: bool) -> Compiled:
         """Function (keys, shared fields, count) -> the first `count` problems.
 
         They are drawn one after the other. Their leading axes are [slot, row] if each row has a
         problem of its own (`Lanes.has_distinct_problems`), else [problem].
         """
-        return self.cached(self._draw, (self.theory.problem,), apart)
+        return self.cached(self._draw, (self.theory.problem,), per_row)
 
     def begin(self) -> Compiled:
         """Function (row, run, used) -> the state of every run before training."""
@@ -203,13 +204,13 @@ class Program(NamedTuple):
         """Function (row, run, used) -> the theory's curves at these steps."""
         return self.cached(self._predict, (self.theory.predict,), steps)
 
-    def _draw(self, apart: bool, keys: Any, shared: dict, count: Any) -> Any:
+    def _draw(self, per_row: bool, keys: Any, shared: dict, count: Any) -> Any:
         one = lambda key, shared: cse(
             lambda: self.theory.problem(jax.random.fold_in(key, draws.PROBLEM), self.config(shared))
         )
         slots, rows = self.layout.slots, self.layout.rows
         out = self._over_rows(one, count, keys, shared)
-        return jax.tree.map(lambda x: x.reshape(slots, rows, *x.shape[1:]), out) if apart else out
+        return jax.tree.map(lambda x: x.reshape(slots, rows, *x.shape[1:]), out) if per_row else out
 
     def _over_rows(self, function: Callable, used: Any, *xs: Any) -> Any:
         """Call a function on the first `used` entries of the leading axis [slot * row].
@@ -258,10 +259,10 @@ class Program(NamedTuple):
                 puts = [functools.partial(put, k, trained.state, one) for one in seers]
                 return trained, jax.lax.switch(turns.names[k], puts, metrics)
 
-            def put(k: Any, state: Any, one: Callable, seen: dict) -> dict:
+            def put(k: Any, state: Any, one: Callable, metrics: dict) -> dict:
                 new = one(row, run, state)
                 at = lambda o, v: jax.lax.dynamic_update_index_in_dim(o, v, k, 0)
-                return seen | {name: at(seen[name], new[name]) for name in new}
+                return metrics | {name: at(metrics[name], new[name]) for name in new}
 
             shapes: dict = {}
             for one in seers:
@@ -306,11 +307,11 @@ class Program(NamedTuple):
     def _blocks(
         self, length: int, step: Callable, run: PerRun, trained: Trained, start: Any, end: Any
     ) -> Trained:
-        """Make steps in blocks, and look only after each whether the states are finite.
+        """Make steps in blocks, and check only after each whether the states are finite.
 
-        Where one is not, the block is repeated from its start, and that run makes half as many
-        steps, until its last finite step is found by bisection. The others make theirs again, with
-        the same bits.
+        If one is not, the block is repeated from its start with half as many steps for that run,
+        until its last finite step is found by bisection. The others repeat their steps, with the
+        same bits.
         """
         no_failure = jnp.full_like(run.limit, length + 1)
 
@@ -448,7 +449,7 @@ class Program(NamedTuple):
 
 def _code_of(slot: Any) -> Any:
     """The code of a slot; that of a fixed problem is its class."""
-    return type(slot.problem) if isinstance(slot, Given) else slot
+    return type(slot.problem) if isinstance(slot, FixedProblem) else slot
 
 
 def _first(tree: Any) -> Any:

@@ -1,5 +1,6 @@
-"""Train one chunk: steps and metrics from record to record, baselines, predictions and
-analyses.
+"""Training of one chunk.
+
+It makes the steps and metrics from record to record, baselines, predictions and analyses.
 """
 
 import time
@@ -29,7 +30,7 @@ from jaxtheory.engine.request.request import Request, Schedule
 from jaxtheory.engine.request.values import stops
 from jaxtheory.texts.errors import InputError, require_present, tried
 
-# told each record: the step, and the metrics evaluated there as arrays [slot, row, run, value, ...]
+# called at each record with the step, and the metrics there as arrays [slot, row, run, value, ...]
 TellRecord = Callable[[int, dict[str, np.ndarray]], None]
 _LOOK = 0.1  # seconds
 
@@ -107,7 +108,7 @@ def _trained_lanes(
     """Train the runs of a chunk while its functions are compiled by other threads."""
     used, records, sets = np.int32(inputs.used), request.schedule.records, _sets(request.schedule)
     row = jax.device_put(PerRow(*_draw(request, program, inputs)))
-    run = jax.device_put(PerRun(inputs.own, inputs.values, inputs.limit))
+    run = jax.device_put(PerRun(inputs.run_fields, inputs.values, inputs.limit))
     state = program.begin()(row, run, used)
     if request.start is not None:
         state = _start_from(
@@ -185,7 +186,7 @@ def observe_chunk(
     shown = Algorithm(trained.init, trained.step, _itself)
     program = Program(request.theory, shown, bucket.template, bucket.layout)
     row = jax.device_put(PerRow(*_draw(request, program, inputs)))
-    run = jax.device_put(PerRun(inputs.own, inputs.values, inputs.limit))
+    run = jax.device_put(PerRun(inputs.run_fields, inputs.values, inputs.limit))
     values = program.evaluate("metrics", names)(row, run, params, np.int32(inputs.used))
     return dict(jax.device_get(values))
 
@@ -196,7 +197,7 @@ def _itself(params: Any, _problem: Any, _config: Any) -> Any:
 
 
 def _like(tree: Any, like: Any) -> Any:
-    """Arrays, a pytree or its leaves, as those of another pytree. Raises InputError for others."""
+    """Cast a pytree, or its leaves, to the structure and dtypes of another. Raises InputError."""
     if isinstance(tree, list) and len(tree) == len(jax.tree.leaves(like)):
         tree = jax.tree.unflatten(jax.tree.structure(like), tree)
     pairs = zip(jax.tree.leaves(tree), jax.tree.leaves(like), strict=False)
@@ -209,12 +210,13 @@ def _like(tree: Any, like: Any) -> Any:
 
 
 class _Pace:
-    """How many records are made before the host looks: as many as take about `_LOOK` seconds, one
-    if it must look at each.
+    """The number of records that are made before the host looks.
+
+    As many as take about `_LOOK` seconds, or one if it must look at each record.
     """
 
-    def __init__(self, each: bool):
-        self.most, self.turns, self.begun = 1 if each else TURNS, 1, 0.0
+    def __init__(self, each_record: bool):
+        self.most, self.turns, self.begun = 1 if each_record else TURNS, 1, 0.0
 
     def __enter__(self) -> None:
         self.begun = time.perf_counter()
@@ -230,8 +232,9 @@ def _turn(
     steps: np.ndarray,
     names: list[int],
 ) -> tuple[Trained, dict[str, np.ndarray]]:
-    """Train every run from the first of `steps` to each other one, with the metrics
-    [slot, turn, ...] there.
+    """Train every run from the first of `steps` to each other one.
+
+    Returns the metrics [slot, turn, ...] there as well.
 
     A first call makes no step, so that the time of compilation does not count as time of a record.
     """

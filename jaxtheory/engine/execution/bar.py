@@ -1,4 +1,4 @@
-"""Progress bar of a sweep, which a notebook shows unless it is told not to."""
+"""Progress bar of a sweep, which a notebook shows by default."""
 
 import sys
 import warnings
@@ -14,7 +14,7 @@ _FORMAT = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}{postfix}"
 
 
 def listener(progress: Listener, title: str) -> Callable[[Progress], Any] | None:
-    """Return the function that is told how a sweep advances, or None.
+    """Return the progress callback of a sweep, or None.
 
     Args:
         progress: A function; True for a bar, False for nothing, None for a bar in a notebook only.

@@ -12,24 +12,24 @@ import jax
 
 from jaxtheory.engine.compute.part import pick
 from jaxtheory.engine.compute.training import TellRecord, train_chunk
-from jaxtheory.engine.execution.progress import Told, recorded
-from jaxtheory.engine.planning.layout import lanes
+from jaxtheory.engine.execution.progress import ComputeMeans, recorded
+from jaxtheory.engine.planning.buckets import lanes
 from jaxtheory.engine.records import Chunk, Lanes, Outcome, Part, Resumed
 from jaxtheory.engine.request.request import Request
 from jaxtheory.engine.request.settings import numerics, settings, under
 from jaxtheory.system.backend import backend, workers
 from jaxtheory.texts.errors import InputError, brief, require_arguments
 
-Tell = Callable[[Chunk, int, Told], None]
+Report = Callable[[Chunk, int, ComputeMeans], None]
 # the part of a chunk or, with a store, True if it is there and False if another process computes it
 Computed = Part | bool
 Execute = Callable[
-    [Callable[[Chunk, Tell], Computed], Iterable[Chunk], Tell], Iterator[tuple[Chunk, Computed]]
+    [Callable[[Chunk, Report], Computed], Iterable[Chunk], Report], Iterator[tuple[Chunk, Computed]]
 ]
 
 
 def require_executor(execute: Any) -> None:
-    """Raise InputError for what is no executor."""
+    """Raise InputError for an argument that is not an executor."""
     if not callable(execute):
         raise InputError(
             f"execute = {brief(execute)}: must be an executor, as jaxtheory.cluster.on(client)"
@@ -38,7 +38,7 @@ def require_executor(execute: Any) -> None:
 
 
 def run_chunks(
-    execute: Execute, task: Callable, chunks: Collection[Chunk], tell: Tell
+    execute: Execute, task: Callable, chunks: Collection[Chunk], tell: Report
 ) -> Iterator[tuple[Chunk, Computed]]:
     """Yield what an executor computes.
 
@@ -65,21 +65,22 @@ class GivenUpError(Exception):
     """Raised in the threads of a sweep that was interrupted."""
 
 
-def silent(chunk: Chunk, step: int, told: Told = None) -> None:
+def silent(chunk: Chunk, step: int, compute_means: ComputeMeans = None) -> None:
     """Ignore a report of progress."""
 
 
 def run_chunk(
     request: Request,
     chunk: Chunk,
-    tell: Tell = silent,
+    tell: Report = silent,
     resumed: Resumed | None = None,
     keep: Callable[[Outcome], None] = lambda _: None,
 ) -> Part:
     """Compute the part of a chunk, which is the same in any process.
 
-    tell(chunk, step, told) is called after each record; told() returns the means of its metrics.
-    The runs begin as `resumed`, if that is given. keep(outcome) is called at the end.
+    tell(chunk, step, compute_means) is called after each record; compute_means() returns the means
+    of its metrics. The runs begin as `resumed`, if that is given. keep(outcome) is called at the
+    end.
     """
     with numerics(request.dtype, request.partitionable):
         inputs = lanes(request, chunk)
@@ -89,7 +90,7 @@ def run_chunk(
         return pick(request, chunk, inputs, outcome)
 
 
-def telling(request: Request, chunk: Chunk, inputs: Lanes, tell: Tell) -> TellRecord:
+def telling(request: Request, chunk: Chunk, inputs: Lanes, tell: Report) -> TellRecord:
     """Return the function that a chunk in training calls after each record.
 
     The means of the metrics are computed when somebody asks for them.
@@ -107,7 +108,7 @@ def places(count: int) -> "queue.SimpleQueue[Any]":
 
 
 def run_locally(
-    run: Callable[[Chunk, Tell], Computed], chunks: Iterable[Chunk], tell: Tell = silent
+    run: Callable[[Chunk, Report], Computed], chunks: Iterable[Chunk], tell: Report = silent
 ) -> Iterator[tuple[Chunk, Computed]]:
     """Compute chunks on this machine and yield (chunk, part) as they are finished.
 
@@ -117,10 +118,10 @@ def run_locally(
     count = workers()
     given_up, free, caller = threading.Event(), places(count), settings()
 
-    def tell_unless_given_up(chunk: Chunk, step: int, told: Told = None) -> None:
+    def tell_unless_given_up(chunk: Chunk, step: int, compute_means: ComputeMeans = None) -> None:
         if given_up.is_set():
             raise GivenUpError
-        tell(chunk, step, told)
+        tell(chunk, step, compute_means)
 
     def work(chunk: Chunk) -> tuple[Chunk, Computed]:
         device = free.get()

@@ -1,7 +1,7 @@
 """Logs of a running sweep: the means of the metrics at each record, for each chunk of runs.
 
 Each function returns a function for `jaxtheory.sweep(..., progress=...)`. A log is appended to, so
-that a resumed sweep goes on with it. Workers of a cluster do not report records, so nothing is
+that a resumed sweep continues it. Workers of a cluster do not report records, so nothing is
 logged there.
 """
 
@@ -26,7 +26,7 @@ from jaxtheory.texts.errors import InputError
 
 __all__ = ["csv", "tensorboard"]
 
-_LISTED = 6  # values of an axis that are listed; of more, the first and the last are told
+_LISTED = 6  # values of an axis that are listed; of more, only the first and the last
 _OPEN = 64  # files of events that are open at once
 _ODD = re.compile(r"[^\w.=,+-]+")  # characters that a folder's name does not have
 

@@ -15,7 +15,7 @@ _LEADING = 4  # axes slot, row, run and value of a metric; further ones are the 
 
 
 class Progress(NamedTuple):
-    """State of a running sweep, as a `progress=` function of `sweep` is told.
+    """State of a running sweep, the argument of the `progress` function of `sweep`.
 
     Args:
         phase: "compile", "run", "resume" or "assemble".
@@ -64,7 +64,7 @@ class Recorded(NamedTuple):
     runs: int
 
 
-Told = Callable[[], Recorded] | None  # computes the means of a record
+ComputeMeans = Callable[[], Recorded] | None  # computes the means of a record
 
 
 def recorded(request: Request, inputs: Lanes, values: Mapping[str, np.ndarray]) -> Recorded:
@@ -121,15 +121,15 @@ class Meter:
         if self.left < self.total:
             self.event("resume", 0, 0)
 
-    def report(self, chunk: Chunk, step: int, told: Told = None) -> None:
-        """Note that a chunk has reached a step; told() computes the means of this record."""
+    def report(self, chunk: Chunk, step: int, compute_means: ComputeMeans = None) -> None:
+        """Note that a chunk has reached a step; compute_means() returns the means there."""
         if self.show is None:
             return
         steps = chunk.bucket.longest
         with self.lock:
             self.running[_key(chunk)] = (chunk.last - chunk.first) * step / max(steps, 1)
         phase = "run" if self.left < self.missing or step else "compile"
-        self.event(phase, step, steps, told and told())
+        self.event(phase, step, steps, compute_means and compute_means())
 
     def finished(self, chunk: Chunk) -> None:
         """Note that a chunk is finished."""
@@ -139,7 +139,7 @@ class Meter:
         steps = chunk.bucket.longest
         self.event("run" if self.left else "assemble", steps, steps)
 
-    def event(self, phase: str, step: int, steps: int, told: Recorded | None = None) -> None:
+    def event(self, phase: str, step: int, steps: int, record: Recorded | None = None) -> None:
         """Show the present state of the sweep."""
         if self.show is None:
             return
@@ -156,7 +156,7 @@ class Meter:
                 eta,
                 min(trained / max(self.total, 1), 1.0),
             )
-            self.show(progress if told is None else progress._replace(**told._asdict()))
+            self.show(progress if record is None else progress._replace(**record._asdict()))
 
 
 def _key(chunk: Chunk) -> Any:

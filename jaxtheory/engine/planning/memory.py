@@ -17,8 +17,9 @@ _FIELDS = 3  # named in a refusal at most
 
 
 def _limit() -> int:
-    """Bytes of memory of the machine or its container, or of the accelerators that compute; 0 if
-    unknown.
+    """Bytes of memory of the machine or its container, or of the accelerators that compute.
+
+    It is 0 if that is unknown.
     """
     if backend() != "cpu":
         used = jax.local_devices()[: workers()]  # one chunk on each, see `execution.local.places`

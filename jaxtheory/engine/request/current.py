@@ -46,14 +46,14 @@ def find_fault(theory: Theory, names: Iterable[str]) -> Fault | None:
             return Fault(
                 slots[0],
                 f"{theory.name}: {home} was loaded again, and the algorithm {name!r} is of the "
-                "earlier one; make it anew",
+                "earlier one; make it again",
             )
         if slots:
             return Fault(
                 slots[0],
                 f"{theory.name}: the algorithm {name!r} {_DOES[slots[0]]} after the algorithm was "
                 f"made; use theory.replace({', '.join(f'{slot}=...' for slot in slots)}) in place "
-                "of theory._replace, or make the algorithm anew for the new theory, as by "
+                "of theory._replace, or make the algorithm again for the new theory, as by "
                 f"{DESCENT}",
             )
     return None
@@ -78,8 +78,9 @@ def _drawn(theory: Theory, algorithm: Algorithm) -> list[str]:
 
 
 def require_current(theory: Theory, names: Iterable[str]) -> None:
-    """Raise InputError if one of these algorithms was made for another loss, gradient, init, sample
-    or problem than that of the theory.
+    """Raise InputError if one of these algorithms was made for other functions than the theory's.
+
+    The functions are its loss, gradient, init, sample and problem.
     """
     if fault := find_fault(theory, names):
         raise InputError(fault.words)

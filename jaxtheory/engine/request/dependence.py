@@ -1,7 +1,7 @@
 """The config fields on which the slots of a theory depend, from their traced programs.
 
-A number counts as read if it enters a result, whatever comes of it there. A size or a static field
-counts as read if another value of it changes the program.
+A number counts as read if it enters a result, even if it does not change it. A size or a static
+field counts as read if another value of it changes the program.
 """
 
 import functools
@@ -54,11 +54,11 @@ def unread(
     candidates = [name for name in names if name not in read]
     fingerprint = functools.cache(lambda i: _fingerprint(slots[i].program))
 
-    def changes(name: str, other: Config) -> bool:
+    def changes(name: str, variant: Config) -> bool:
         """True if labels, or a program with another size or static value, differ or fail."""
-        arrays = _arrays(other)
+        arrays = _arrays(variant)
         try:
-            if among("coords") and str(theory.coords(config)) != str(theory.coords(other)):
+            if among("coords") and str(theory.coords(config)) != str(theory.coords(variant)):
                 return True
             if name in leaf_names(at):
                 return False

@@ -17,7 +17,7 @@ from jaxtheory.engine.request.jaxprs import reads
 from jaxtheory.texts.errors import InputError, require_present
 
 
-class Given:
+class FixedProblem:
     """A slot `problem` that returns the same problem for every key and config."""
 
     def __init__(self, problem: Any):
@@ -67,7 +67,7 @@ def with_problem(theory: Theory, points: Points, problem: Any) -> Theory:
         kind = float_dtype if array.dtype.kind == "f" else array.dtype
         return array.astype(kinds.get(_name_of(path), kind))
 
-    return theory._replace(problem=Given(jax.tree_util.tree_map_with_path(cast, problem)))
+    return theory._replace(problem=FixedProblem(jax.tree_util.tree_map_with_path(cast, problem)))
 
 
 def _name_of(path: Any) -> str:

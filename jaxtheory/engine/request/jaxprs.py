@@ -60,7 +60,7 @@ def draws_numbers(jaxpr: Any) -> bool:
 def keeps(function: Callable, old: Any) -> bool:
     """Return True if function(old) is not finite wherever the pytree `old` is not.
 
-    So it is for an entry that comes from the old one through sums, differences, products and
+    This holds for an entry that is computed from the old one by sums, differences, products and
     quotients with anything, as in x - eta g, where inf and NaN stay inf or NaN. False if that is
     not known. A function with a loop that ends by a condition is excluded, since NaN may never
     fulfill it.
@@ -84,7 +84,7 @@ def _waits(jaxpr: Any) -> bool:
 
 
 def _counts(loop: Any) -> bool:
-    """True if the condition of a loop reads integers alone, that come from integers alone."""
+    """True if the condition of a loop reads only integers that are computed from integers."""
     test, body = loop.params["cond_jaxpr"].jaxpr, loop.params["body_jaxpr"].jaxpr
     skipped, start = loop.params["cond_nconsts"], loop.params["body_nconsts"]
     used = _behind(test, test.outvars)
@@ -116,8 +116,9 @@ _MOVES = frozenset({"reshape", "transpose", "squeeze", "expand_dims", "rev", "br
 
 
 def _carried(jaxpr: Any, places: set[int]) -> list[bool]:
-    """Which outputs of a jaxpr are not finite if the inputs at these places, which have the shapes
-    of the outputs, are not.
+    """Which outputs of a jaxpr are not finite if the inputs at these places are not.
+
+    The inputs have the shapes of the outputs.
     """
     carriers = {v for i, v in enumerate(jaxpr.invars) if i in places}
     is_carrier = lambda x: not isinstance(x, Literal) and x in carriers

@@ -32,9 +32,9 @@ _TAKEN = (
     "diverged_at",
     "stopped_at",
 )  # names that every dataset has
-# where a metric had such a name, data.mean would be something else, without a word
+# with a metric of such a name, data.mean would silently be something else
 METHODS = frozenset(dir(xr.Dataset))
-_steady: set[Any] = set()  # theories whose metrics draw nothing alike, in this process
+_steady: set[Any] = set()  # theories that passed `require_own_draws` in this process
 
 
 def with_observables(
@@ -75,12 +75,12 @@ def with_observables(
     if observe is None and not at_steps and not save_params:
         return theory
     arguments = {name: parameter_shapes(theory, name, config) for name in algorithms}
-    known = _outputs(theory, config, *arguments[algorithms[0]])
+    outputs = _outputs(theory, config, *arguments[algorithms[0]])
     observe = {} if observe is None else observe
     own_dims = _checked_dims({} if dims is None else dims, observe, axes)
     if isinstance(observe, Mapping):
         observe = {name: _of_theory(function, theory) for name, function in observe.items()}
-    functions = _checked(theory, config, axes, arguments, observe, own_dims, known)
+    functions = _checked(theory, config, axes, arguments, observe, own_dims, outputs)
     named = {**theory.dims, **own_dims}
     metrics = Extended(theory.metrics, tuple(functions.items()), weights=at_steps)
     analyses: Callable = theory.analyses
@@ -88,7 +88,9 @@ def with_observables(
         if not at_steps:
             analyses = Extended(theory.analyses, weights=True)
         used = {dim for names in named.values() for dim in names}
-        named |= _weight_dims(theory, arguments, {*known, *functions, *fields(type(config))}, used)
+        named |= _weight_dims(
+            theory, arguments, {*outputs, *functions, *fields(type(config))}, used
+        )
     return theory._replace(metrics=metrics, analyses=analyses, dims=named)
 
 
@@ -129,7 +131,7 @@ def _checked(
     arguments: dict[str, Any],
     observe: Any,
     dims: Mapping[str, tuple[str, ...]],
-    known: dict[str, Any],
+    outputs: dict[str, Any],
 ) -> dict[str, Callable]:
     """Functions of observables, after a trial with the shapes of each algorithm's parameters."""
     if not isinstance(observe, Mapping) or not all(map(callable, observe.values())):
@@ -142,12 +144,12 @@ def _checked(
             raise InputError(f"observe: {fault}")
         if ":" in name:  # it divides the name of a prediction
             raise InputError(f"observe: {brief(name)}: must not contain ':'")
-        if name in known or name.startswith((WEIGHTS, "predicted_")):
+        if name in outputs or name.startswith((WEIGHTS, "predicted_")):
             raise InputError(
                 f"observe: {name!r} is the name of a metric, an analysis, a prediction or the "
                 f"weights of {theory.name}; choose another"
             )
-        own = {f"{n}_{i}" for n, array in known.items() for i in range(len(array.shape))}
+        own = {f"{n}_{i}" for n, array in outputs.items() for i in range(len(array.shape))}
         if name in own | {dim for names in theory.dims.values() for dim in names}:
             raise InputError(f"observe: {name!r} is the name of a dimension; choose another")
         if name in {*_TAKEN, *axes}:
@@ -249,7 +251,7 @@ def _checked_dims(
 
 
 def _weight_dims(
-    theory: Theory, arguments: dict[str, Any], taken: set[str], used: set[str]
+    theory: Theory, arguments: dict[str, Any], other_names: set[str], used: set[str]
 ) -> dict[str, tuple[str, ...]]:
     """Names of the dimensions of the weights of all algorithms of a sweep.
 
@@ -264,7 +266,7 @@ def _weight_dims(
         for name, symbols in weight_dims(params).items():
             axes = [
                 f"{name}_{s}"
-                if s in taken | used | {*shapes, *_TAKEN} or lengths.setdefault(s, n) != n
+                if s in other_names | used | {*shapes, *_TAKEN} or lengths.setdefault(s, n) != n
                 else s
                 for s, n in zip(symbols, shapes[name], strict=True)
             ]

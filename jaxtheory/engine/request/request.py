@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -98,8 +98,8 @@ def read(
     theory: Any,
     config: Config,
     *,
-    vary: Mapping[str, Sequence] | None = None,
-    zip: Mapping[str, Sequence] | Sequence[Mapping[str, Sequence]] | None = None,
+    vary: Mapping[str, Any] | None = None,
+    zip: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
     seeds: int | Sequence[int] = 1,
     steps: int,
     algorithm: str | None = None,
@@ -109,7 +109,7 @@ def read(
     stop: Callable[[dict], bool] | None = None,
     problem: Any = None,
     dtype: Any = None,
-    buckets: str = "auto",
+    buckets: Literal["auto", "pad", "exact"] = "auto",
     save_params: bool | int | Sequence[int] = False,
     observe: Mapping[str, Callable] | None = None,
     dims: Mapping[str, Sequence[str]] | None = None,

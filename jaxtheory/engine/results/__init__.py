@@ -1,1 +1,1 @@
-"""What becomes of the numbers? Identity, store, dataset, statistics and export."""
+"""What becomes of the numbers? Identity, datasets, statistics and export."""

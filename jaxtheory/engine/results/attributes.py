@@ -83,7 +83,9 @@ def summarized(dataset: xr.Dataset, equal: Sequence[str] | None = None) -> xr.Da
     share = f"{100 * lost / runs:.3g} %" if lost else "none"
     result = dataset.copy(deep=False)
     if equal is None:
-        equal = [equal_line(*pair) for pair in equal_axes(dataset).items()] if swept else []
+        equal = (
+            [equal_line(*pair) for pair in axes_without_effect(dataset).items()] if swept else []
+        )
     counts = (
         f"{points} point{'s' * (points != 1)}, {seeds} seed{'s' * (seeds != 1)}, {share} "
         f"{'diverged' if swept else 'without a boundary'}"
@@ -99,7 +101,7 @@ def equal_line(axis: str, algorithms: Sequence[str] = (), why: str = "") -> str:
     return f"equal along {axis}{whose}{f': {why}' if why else ''}"
 
 
-def equal_axes(dataset: xr.Dataset) -> dict[str, tuple[str, ...]]:
+def axes_without_effect(dataset: xr.Dataset) -> dict[str, tuple[str, ...]]:
     """Return the axes of a sweep along which all runs are equal after some training.
 
     Where the algorithm is another axis, and the runs of a part of the algorithms are equal, the
@@ -154,8 +156,9 @@ def of_variables(theory: Theory) -> dict[str, str]:
 def add(
     dataset: xr.Dataset, field_texts: Mapping[str, Sequence[str]], meanings: Mapping[str, str]
 ) -> xr.Dataset:
-    """Return the dataset with long_name, units and symbol on each coordinate, and long_name on each
-    variable. A name without a description is its own long_name.
+    """Return the dataset with long_name of its variables, and with units and symbol of coordinates.
+
+    A name without a description is its own long_name.
     """
     for coordinate in dataset.coords:
         name = str(coordinate)

@@ -178,14 +178,14 @@ def grid_of(datasets: Sequence[xr.Dataset]) -> Grid:
     return Grid(dims, values, places)
 
 
-def _union(each: Sequence[np.ndarray]) -> np.ndarray:
+def _union(arrays: Sequence[np.ndarray]) -> np.ndarray:
     """The values of several arrays, sorted if each is, and otherwise in the order given."""
-    labels = np.concatenate(each)
+    labels = np.concatenate(arrays)
     distinct, at = np.unique(labels, return_index=True)
     numbers = labels.dtype.kind in "iuf"
-    if numbers and all(np.all(np.diff(values) > 0) for values in each):
+    if numbers and all(np.all(np.diff(values) > 0) for values in arrays):
         return distinct
-    if numbers and all(np.all(np.diff(values) < 0) for values in each):
+    if numbers and all(np.all(np.diff(values) < 0) for values in arrays):
         return distinct[::-1]
     return labels[np.sort(at)]
 

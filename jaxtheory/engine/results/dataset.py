@@ -67,7 +67,7 @@ def grid_of(request: Request) -> Grid:
 
 
 def describe(request: Request, code: dict[str, str]) -> Described:
-    """Return what a dataset says of itself, with the hashes of the code that computes it.
+    """Return the metadata of a dataset, with the hashes of the code that computes it.
 
     Raises InputError if the `coords` of the theory fail, before anything is trained.
     """
@@ -189,8 +189,9 @@ def title_of(name: str) -> str:
 def _coordinates(
     grid: Grid, lengths: dict[str, int], labels: dict[str, list[list]]
 ) -> dict[str, Any]:
-    """Coordinates of the axes, zipped fields, seeds and steps, and of the theory's dimensions where
-    labels agree for all points.
+    """Coordinates of the axes, zipped fields, seeds and steps, and of the theory's dimensions.
+
+    Those of the theory are left out where labels do not agree for all points.
     """
     coords: dict[str, Any] = {
         "seed": np.array(grid.seeds, np.int64),
@@ -228,8 +229,9 @@ def untupled(value: Any) -> Any:
 
 
 def _examples(request: Request) -> list[int]:
-    """Points that cover every combination of sizes and static values, and every axis value that may
-    change labels.
+    """Points that cover every combination of sizes and static values.
+
+    They also cover every axis value that may change labels.
     """
     points, table = request.points, fields(type(request.config))
     words = [w for axis in request.axes for w in axis.values if w in table]

@@ -101,11 +101,11 @@ def fingerprint(described: Mapping[str, Any]) -> str:
 
 
 def store_of(
-    folder: Path, name: str, theory: Theory, config: Config, asked: dict[str, Any]
+    folder: Path, name: str, theory: Theory, config: Config, options: dict[str, Any]
 ) -> Path:
     """Return the store directory of a sweep: FOLDER/<name>-<fingerprint of the request>.
 
-    `asked` holds the keyword arguments of `sweep`. An edited theory has another fingerprint, and
+    `options` holds the keyword arguments of `sweep`. An edited theory has another fingerprint, and
     thus a new directory.
     """
-    return folder / f"{name}-{fingerprint(identity(read(theory, config, **asked)))}"
+    return folder / f"{name}-{fingerprint(identity(read(theory, config, **options)))}"

@@ -15,7 +15,7 @@ def explained(request: Request, data: xr.Dataset) -> xr.Dataset:
     """Return the dataset of a request whose summary tells why its runs are equal along an axis."""
     words = {axis.name: tuple(axis.values) for axis in request.axes}
     lines = []
-    for axis, algorithms in attributes.equal_axes(data).items():
+    for axis, algorithms in attributes.axes_without_effect(data).items():
         names = algorithms or tuple(dict.fromkeys(request.points.values("algorithm")))
         why = _reason(request, words[axis], names)
         lines.append(attributes.equal_line(axis, algorithms, why))

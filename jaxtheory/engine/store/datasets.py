@@ -1,6 +1,6 @@
 """Datasets of a store: each request has its own, which is published once and never replaced.
 
-DIR/data/REQUEST.json         the request and what its dataset says of itself
+DIR/data/REQUEST.json         the request and the metadata of its dataset
 DIR/data/REQUEST/data.zarr    the dataset, with checksums in its chunks
 DIR/data/REQUEST/data.sum     the mark of the request, and a checksum per file
 DIR/data/begun, newest        the name of the request that was begun, or finished, last
@@ -10,6 +10,7 @@ DIR/data.zarr                 the newest dataset, as links to its files
 import contextlib
 import errno
 import hashlib
+import importlib
 import json
 import os
 import shutil
@@ -34,6 +35,8 @@ from jaxtheory.system import disk
 from jaxtheory.system.temporary import temporary_sibling
 from jaxtheory.texts.errors import InputError
 
+importlib.import_module("jaxtheory.engine.accessor")  # registers data.jaxtheory
+
 _DAMAGED = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
 _OLD_FORMAT = 3  # of stores with one dataset, which are read only
 _OLD_MARK = ("format", "request", "plan", "keys", "versions")
@@ -45,7 +48,7 @@ def mark_of(identity: Mapping[str, Any]) -> str:
 
 
 def begin(store: Store, identity: Mapping[str, Any], described: Mapping[str, Any]) -> None:
-    """Note that a request was begun, with what its dataset says of itself, as plain data."""
+    """Note that a request was begun, with the metadata of its dataset, as plain data."""
     name = mark_of(identity)[:16]
     file = store.path / "data" / f"{name}.json"
     with store.errors():
@@ -56,7 +59,7 @@ def begin(store: Store, identity: Mapping[str, Any], described: Mapping[str, Any
 
 
 def begun(path: Path) -> dict[str, Any] | None:
-    """Return the request that was begun last in a store, and what its dataset says of itself."""
+    """Return the request that was begun last in a store, and the metadata of its dataset."""
     names = [_pointed(path, "begun"), *_by_time(path, "*.json")]
     requests = (_read(path / "data" / f"{name}.json") for name in names if name)
     return next((request for request in requests if request), None)
@@ -132,14 +135,14 @@ def _show(store: Store, folder: Path) -> None:
     """Show a dataset as DIR/data.zarr. Where that cannot be written, nothing is shown."""
     target = store.path / "data.zarr"
     with contextlib.suppress(OSError, shutil.Error), temporary_sibling(target) as temporary:
-        shutil.copytree(folder / "data.zarr", temporary, copy_function=_link)
+        shutil.copytree(folder / "data.zarr", temporary, copy_function=_link_or_copy)
         if target.exists() or target.is_symlink():
             os.rename(target, temporary.with_name("before"))
         os.rename(temporary, target)
         _point(store, "newest", folder.name)
 
 
-def _link(source: str, target: str) -> str:
+def _link_or_copy(source: str, target: str) -> str:
     """Link a file, or copy it where the file system has no links."""
     try:
         os.link(source, target)
@@ -246,7 +249,7 @@ def newest(path: Path) -> xr.Dataset | None:
 
 
 def request_of(path: Path) -> dict[str, Any]:
-    """Return the request of the newest dataset of a store, and what that says of itself.
+    """Return the request of the newest dataset of a store, and its metadata.
 
     Raises InputError if it is missing.
     """

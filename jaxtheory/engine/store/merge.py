@@ -28,7 +28,7 @@ _GRID = ("axes", "seeds")  # entries of a request that may differ
 class _Source(NamedTuple):
     """A sweep to merge: its name in messages, its dataset, and the store that it is in.
 
-    request: the request that the dataset is of. described: what the dataset says of itself.
+    request: the request of the dataset. described: its metadata.
     """
 
     name: str
@@ -105,7 +105,7 @@ def merge(
     if memory:
         return combined
     request = _request(stores, grid_of(sweep_data))
-    if all(" " in data.attrs.get("theory_digest", "") for data in sweep_data):  # else of before
+    if all(" " in data.attrs.get("theory_digest", "") for data in sweep_data):  # absent before
         combined = combined.assign_attrs(theory_digest=digest(request["code"]))
     if target is None:
         return combined
@@ -179,7 +179,7 @@ def _refusal(target: Path, error: OSError) -> InputError:
 
 
 def _require_known(given: list[_Source], grid: Grid) -> None:
-    """Raise InputError if the attributes of a dataset in memory do not tell what it is of."""
+    """Raise InputError if the attributes of a dataset in memory do not identify its sweep."""
     for source in given:
         if source.store is None and "key" not in source.data.attrs:
             raise InputError(f'{source.name} has no attribute "key"; merge the stores instead')
@@ -195,7 +195,7 @@ def _require_known(given: list[_Source], grid: Grid) -> None:
 def _require_equal(one: _Source, other: _Source) -> None:
     """Raise InputError, with the first difference, unless two stores can be of one sweep."""
     names, on_axes = (one.name, other.name), _words(one.request)
-    requests = [{**s.request, **_code(s.request)} for s in (one, other)]
+    requests: Any = [{**s.request, **_code(s.request)} for s in (one, other)]
     for entry in sorted({*requests[0], *requests[1]} - {*_GRID, *on_axes, "code"}):
         old, new = (request.get(entry) for request in requests)
         if entry == "config":
@@ -243,8 +243,9 @@ def _request(stores: list[_Source], grid: Grid) -> dict[str, Any]:
 def _write(
     stores: list[_Source], target: Path, request: Mapping[str, Any], data: xr.Dataset
 ) -> None:
-    """Make a store of the rectangles of several, of which those of the first come first, and of
-    the dataset of a request for all of them.
+    """Make a store of the rectangles of several, and the dataset of a request for all of them.
+
+    The rectangles of the first store come first.
     """
     try:
         target.parent.mkdir(parents=True, exist_ok=True)

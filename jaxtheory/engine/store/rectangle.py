@@ -135,17 +135,17 @@ def _comparable(value: Any) -> Any:
     return value if isinstance(value, float) else json.dumps(value)
 
 
-def places(part: Mapping[str, Any], whole: Mapping[str, Any]) -> list[np.ndarray] | None:
-    """Return for each dimension the index in `whole` of each value of `part`, -1 for none.
+def places(part: Mapping[str, Any], grid: Mapping[str, Any]) -> list[np.ndarray] | None:
+    """Return for each dimension the index in `grid` of each value of `part`, -1 for none.
 
     It is None if the grids have other dimensions, or no value in common on one of them.
     """
-    part_dims, whole_dims = dimensions(part), dimensions(whole)
-    if list(part_dims) != list(whole_dims):
+    part_dims, grid_dims = dimensions(part), dimensions(grid)
+    if list(part_dims) != list(grid_dims):
         return None
     indices = []
     for dimension, values in part_dims.items():
-        index = {value: k for k, value in enumerate(whole_dims[dimension])}
+        index = {value: k for k, value in enumerate(grid_dims[dimension])}
         indices.append(np.array([index.get(value, -1) for value in values], int))
         if (indices[-1] < 0).all():
             return None

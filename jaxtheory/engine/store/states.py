@@ -1,4 +1,4 @@
-"""States of runs after their last step, from which a rectangle of longer runs goes on.
+"""States of runs after their last step, from which a rectangle of longer runs continues.
 
 A state that is missing or damaged costs time and no data: its runs are trained from the beginning.
 """
@@ -13,8 +13,8 @@ import numpy as np
 from jaxtheory.core.extended import named_weights
 from jaxtheory.engine.compute.part import pick
 from jaxtheory.engine.compute.training import observe_chunk
+from jaxtheory.engine.planning.buckets import lanes
 from jaxtheory.engine.planning.cost import nbytes, problem_and_state
-from jaxtheory.engine.planning.layout import lanes
 from jaxtheory.engine.records import NEVER, Bucket, Chunk, Lanes, Outcome, Part, Resumed
 from jaxtheory.engine.request.observed import parameter_shapes
 from jaxtheory.engine.request.request import Request
@@ -57,8 +57,8 @@ class _Entry(NamedTuple):
     place: int
 
 
-class Before:
-    """A rectangle of a store, from which the runs of another one go on.
+class PriorRuns:
+    """A rectangle of a store, from which the runs of another one continue.
 
     Its files are read as they are needed. A chunk of another layout may need several of them.
 
@@ -111,8 +111,9 @@ class Before:
         return shapes == [leaf.shape[3:] for leaf in leaves]
 
     def prepend_records(self, part: Part) -> Part | None:
-        """Return a part with the records of its runs in this rectangle too, or None if some are
-        lost.
+        """Return a part with the records of its runs in this rectangle too.
+
+        It is None if some are lost.
         """
         records = self._request.schedule.records
         early = np.flatnonzero(records <= self.steps)
@@ -294,7 +295,7 @@ def observable(content: Mapping[str, Any], request: Request, identity: Mapping[s
 
 
 def continues(content: Mapping[str, Any], request: Request, identity: Mapping[str, Any]) -> bool:
-    """True if the runs of a request can go on from those of a rectangle.
+    """True if the runs of a request can continue those of a rectangle.
 
     All that is recorded up to the last step of the rectangle was recorded in it. With a stop rule,
     which reads what is recorded, nothing else was.

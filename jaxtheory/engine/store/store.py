@@ -9,9 +9,9 @@
 
 Every file is written under a temporary name and published in one step. A published part, rectangle
 or dataset is never overwritten, unless it is damaged: what a reader has opened stays. Parts are
-found by opening, since a listing may be old on a network file system. A part is finished when its
-file reads back intact; one that is missing or damaged is computed again. Files with other names are
-left alone, and pickles are never loaded.
+found by opening, since a listing may be outdated on a network file system. A part is finished when
+its file reads back intact; one that is missing or damaged is computed again. Files with other names
+are left alone, and pickles are never loaded.
 """
 
 import contextlib

@@ -34,7 +34,7 @@ class View(NamedTuple):
 def partial_view(path: Path, begun: Mapping[str, Any]) -> View:
     """Return the dataset of what is finished, with NaN where a run is not.
 
-    begun: a request and what its dataset says of itself, from `datasets.begun`.
+    begun: a request and the metadata of its dataset, from `datasets.begun`.
     """
     store, request = Store(path), begun["request"]
     grid = Grid(request["axes"], request["seeds"], request["record"])

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxtheory.plotting.annotation.places import Box, Taken, size_of, write
+from jaxtheory.plotting.annotation.places import Box, Obstacles, size_of, write
 from jaxtheory.plotting.annotation.sizes import SMALL, points
 
 MOST = 4  # curves of a panel that have names beside them; more have a legend
@@ -52,7 +52,7 @@ def _named(legend: Any, panels: Sequence[Any]) -> bool:
         line_of = dict(zip(reversed(labels), reversed(handles), strict=True))
         candidates = [name for name in names if name in line_of and name not in placements]
         candidates = [name for name in candidates if hasattr(line_of[name], "get_xydata")]
-        obstacles = Taken(ax)
+        obstacles = Obstacles(ax)
         curves = {id(line) for line in handles}
         for name in candidates:
             size = size_of(ax, _lines(name), points(SMALL))
@@ -88,7 +88,7 @@ def clear_legends(figure: Any) -> None:
 
 def _covers(ax: Any, legend: Any) -> bool:
     """True if a legend covers a point of a curve."""
-    obstacles, box = Taken(ax), legend.get_window_extent()
+    obstacles, box = Obstacles(ax), legend.get_window_extent()
     obstacles.boxes.clear()
     return bool(obstacles.covered((box.x0, box.y0, box.x1, box.y1)))
 
@@ -109,10 +109,10 @@ def _lines(name: str) -> str:
 
 
 def _free(
-    taken: Taken, own: int, size: tuple[float, float], curves: set[int]
+    obstacles: Obstacles, curve: int, size: tuple[float, float], curves: set[int]
 ) -> Iterator[tuple[float, Box]]:
     """Yield free boxes beside a curve with their costs: far from its right end, near others."""
-    points, gap, (wide, high) = taken.points.get(own, ()), _GAP * taken.pixel, size
+    points, gap, (wide, high) = obstacles.points.get(curve, ()), _GAP * obstacles.pixel, size
     for k in sorted({*np.linspace(0, len(points) - 1, _TRIED, dtype=int)} if len(points) else ()):
         x, y = points[k]
         for right, up in _SIDES:
@@ -120,11 +120,11 @@ def _free(
             y0 = y + up * high + gap * (1 + 2 * up)
             box = (x0, y0, x0 + wide, y0 + high)
             grown = (x0 - gap / 2, y0 - gap / 2, box[2] + gap / 2, box[3] + gap / 2)
-            if not taken.inside(grown) or taken.covered(grown):
+            if not obstacles.inside(grown) or obstacles.covered(grown):
                 continue
-            near, far = taken.nearest(box, {own}), taken.nearest(box, curves - {own})
+            near, far = obstacles.nearest(box, {curve}), obstacles.nearest(box, curves - {curve})
             if far >= near + gap:
-                share = (taken.frame[2] - box[2]) / (taken.frame[2] - taken.frame[0])
+                share = (obstacles.frame[2] - box[2]) / (obstacles.frame[2] - obstacles.frame[0])
                 yield share + 3 * gap / far, box
 
 

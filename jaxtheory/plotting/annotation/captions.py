@@ -143,7 +143,7 @@ _KINDS = (
 
 def _limits(lines: list[Drawn], across: list[Drawn]) -> list[str]:
     """Describe the thresholds of claims in panels and in color bars."""
-    listed = lambda found: ", ".join(dict.fromkeys(note.label for note in found))
+    listed = lambda thresholds: ", ".join(dict.fromkeys(note.label for note in thresholds))
     sentences = []
     if lines:
         sentences.append(

@@ -13,7 +13,7 @@ _LETTER, _LINE = 0.53 / 72, 1.3 / 72  # inches per point: width of a letter, hei
 _NAMED, _CAPTIONED = "_jaxtheory_named", "_jaxtheory_captioned"  # of a figure
 
 
-def name_all(figure: Any) -> None:
+def write_names(figure: Any) -> None:
     """Write what panels share once, and names beside curves and at thresholds.
 
     A second call changes nothing.
@@ -23,12 +23,12 @@ def name_all(figure: Any) -> None:
 
     Example:
         >>> from jaxtheory import plot
-        >>> from jaxtheory.plotting.annotation.complete import name_all
+        >>> from jaxtheory.plotting.annotation.complete import write_names
         >>> figure, ((ax,),) = plot.panels()
         >>> plot.theory(ax, [0, 1], [1, 2], "law")
         >>> plot.theory(ax, [0, 1], [2, 1], "other law")
         >>> plot.finish(ax, "x", "y")
-        >>> name_all(figure)
+        >>> write_names(figure)
         >>> [text.get_text() for text in ax.texts]
         ['law', 'other law']
     """
@@ -60,7 +60,7 @@ def add_caption(figure: Any) -> None:
         >>> figure.texts[0].get_text()
         'Dashed: limit.'
     """
-    name_all(figure)
+    write_names(figure)
     text = caption(figure)
     if not text or figure.__dict__.get(_CAPTIONED):
         return

@@ -9,8 +9,7 @@ _BAR = "_jaxtheory_bar"  # of a panel: the label of its color bar
 
 
 def layout(columns: int, rows: int, across: int) -> tuple[int, int, bool]:
-    """Return how many panels are side by side at most, how many lines of them there are, and
-    whether rows and columns change places.
+    """Return the number of panels side by side, of lines, and whether rows become columns.
 
     They do if a row has no room but a column has.
     """
@@ -57,8 +56,10 @@ def share(ax: Any) -> tuple[float, float]:
 
 
 def words(ax: Any) -> dict[str, str]:
-    """Return what a panel shows: its title, or else the label of its vertical axis, the labels of
-    its axes, and that of its color bar, each in one line.
+    """Return what a panel shows, each text in one line.
+
+    These are its title, or else the label of its vertical axis; the labels of its axes; and that
+    of its color bar.
     """
     bars = [p.colorbar.ax for p in (*ax.collections, *ax.images) if getattr(p, "colorbar", None)]
     color = bars[0].get_ylabel() or bars[0].get_xlabel() if bars else ax.__dict__.get(_BAR, "")
@@ -78,8 +79,10 @@ def remember_bar(ax: Any, label: str) -> None:
 
 
 def say_once(figure: Any) -> None:
-    """Write a title that a row or a column of panels shares at its first panel alone, and a label
-    of an axis at the outermost panel; numbers along an axis, too, if they are the same.
+    """Write what a row or a column of panels shares only once.
+
+    A title stays at the first panel, and the label of an axis at the outermost one; so do the
+    numbers along an axis, if they are the same.
 
     Figures that `panels` did not make stay as they are.
     """
@@ -116,7 +119,7 @@ def _title_once(panels: list[Any], side: Any) -> None:
 def _label_once(panels: list[Any], which: str) -> None:
     """Leave the label of an axis at the first of neighboring panels that have the same one.
 
-    A panel at the right of a color bar keeps its own, as that of the bar would be taken for it.
+    A panel at the right of a color bar keeps its label: the bar's would be mistaken for it.
     """
     labels = [getattr(ax, f"get_{which}label")() for ax in panels]
     first = panels[0]

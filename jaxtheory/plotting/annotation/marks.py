@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from jaxtheory.plotting.annotation.captions import Drawn, notes
-from jaxtheory.plotting.annotation.places import Taken, size_of, write
+from jaxtheory.plotting.annotation.places import Obstacles, size_of, write
 
 _LARGEST, _SMALL, _SMALLEST, _TINY = 6.5, 5.0, 4.4, 3.8  # points; small: the number of runs
 _DIGIT = 0.62 / 72  # inches per point of font size: the width of a digit
@@ -63,8 +63,10 @@ def place_counts(figure: Any) -> None:
         numbers = ax.__dict__.pop(_COUNTS, ())
         for number in numbers:
             number.remove()
-        obstacles = Taken(ax) if numbers else None
-        for number in numbers if obstacles else ():
+        if not numbers:
+            continue
+        obstacles = Obstacles(ax)
+        for number in numbers:
             text, gap = number.get_text(), _GAP * obstacles.pixel
             wide, high = size_of(ax, text, _SMALL)
             x, y = ax.transData.transform(number.xy)

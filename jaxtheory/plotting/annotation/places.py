@@ -9,7 +9,7 @@ _STEP = 2.0  # pixels between the points of a curve that a text must not cover
 Box = tuple[float, float, float, float]  # left, bottom, right, top, in pixels
 
 
-class Taken:
+class Obstacles:
     """The contents of a panel in pixels: the points of its curves and marks, and boxes."""
 
     def __init__(self, ax: Any) -> None:

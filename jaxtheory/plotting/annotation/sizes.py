@@ -33,12 +33,12 @@ def points(size: float) -> float:
     return size if paper() is None else _TITLES if size > TEXT else _ON_PAPER
 
 
-def across(panels: int, asked: int) -> int:
+def across(panels: int, limit: int) -> int:
     """Return the largest number of panels side by side, of those that a figure asks for."""
     width = paper()
     if width is None or width > PAPERS["column"]:
-        return asked
-    return 1 if panels <= _FEW else min(asked, 2)
+        return limit
+    return 1 if panels <= _FEW else min(limit, 2)
 
 
 def scaled(style: Any) -> Any:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from jaxtheory.plotting.annotation.captions import Drawn, notes
-from jaxtheory.plotting.annotation.places import Taken, size_of, write
+from jaxtheory.plotting.annotation.places import Obstacles, size_of, write
 
 _BEYOND = 0.25  # of the height of a panel: how far it grows to show a threshold
 _MARGIN = 0.05  # of the height of a panel, beyond a threshold for which it grew
@@ -78,7 +78,7 @@ def name_thresholds(figure: Any) -> None:
         if of_limit and notes(ax)[-1].kind == "across bar":
             _beside_bar([*of_limit.values()])
             continue
-        obstacles = Taken(ax) if of_limit else None
+        obstacles = Obstacles(ax) if of_limit else None
         for (limit, arrow), same in of_limit.items():
             names = dict.fromkeys(note.label for note in same)
             _name(ax, obstacles, limit, arrow, f"{arrow} {', '.join(names)}", same)
@@ -103,11 +103,11 @@ def _beside_bar(limits: list[list[Drawn]]) -> None:
     bar.tick_params(axis="y", which="minor", length=0, pad=1, **sides)
 
 
-def _name(ax: Any, taken: Any, limit: float, arrow: str, label: str, same: list[Drawn]) -> None:
+def _name(ax: Any, obstacles: Any, limit: float, arrow: str, label: str, same: list[Drawn]) -> None:
     """Write the name of a threshold above or below its line."""
     wide, high = size_of(ax, label, _SIZE)
-    x0, _, x1, _ = taken.frame
-    y, gap = ax.transData.transform((0, limit))[1], _GAP * taken.pixel
+    x0, _, x1, _ = obstacles.frame
+    y, gap = ax.transData.transform((0, limit))[1], _GAP * obstacles.pixel
     boxes = [
         (x, bottom, x + wide, bottom + high)
         for share in _ALONG
@@ -115,7 +115,7 @@ def _name(ax: Any, taken: Any, limit: float, arrow: str, label: str, same: list[
         for bottom in (y + gap, y - gap - high)[:: 1 if arrow == "↑" else -1]
     ]
     own = {id(note.artist) for note in same}
-    inside = [box for box in boxes if taken.inside(box)] or boxes
-    box = min(inside, key=lambda box: taken.covered(box, own))
-    taken.boxes.append(box)
+    inside = [box for box in boxes if obstacles.inside(box)] or boxes
+    box = min(inside, key=lambda box: obstacles.covered(box, own))
+    obstacles.boxes.append(box)
     write(ax, box, label, fontsize=_SIZE, color="#333333")

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
-from jaxtheory.reports.explorer.thinning import STATISTICS, Kept
+from jaxtheory.reports.explorer.thinning import STATISTICS, Selection
 
 _BLOCK = 1 << 24  # entries of a variable that are in memory at once
 _QUANTILES = {"low": 0.05, "high": 0.95}
@@ -55,14 +55,14 @@ def _pieces(values: xr.DataArray, dim: str) -> Iterator[xr.DataArray]:
         yield values.isel({dim: slice(first, first + length)})
 
 
-def stored(values: xr.DataArray, kept: Kept) -> Stored:
+def stored(values: xr.DataArray, selection: Selection) -> Stored:
     """Return the kept entries of a variable and, of several seeds, the statistics of all.
 
     The entries of a large dataset are read piece by piece.
     """
-    values = values.isel({dim: at for dim, at in kept.places.items() if dim != "seed"})
+    values = values.isel({dim: at for dim, at in selection.places.items() if dim != "seed"})
     dim = _long_dim(values)
-    pieces = [_of_piece(piece, kept) for piece in _pieces(values, dim)]
+    pieces = [_of_piece(piece, selection) for piece in _pieces(values, dim)]
     arrays = {}
     for name in pieces[0]:
         dims = [d for d in values.dims if d != "seed" or name not in STATISTICS]
@@ -72,13 +72,13 @@ def stored(values: xr.DataArray, kept: Kept) -> Stored:
     return Stored({name: np.asarray(a, kind) for name, a in arrays.items()}, kind)
 
 
-def _of_piece(piece: xr.DataArray, kept: Kept) -> dict[str, np.ndarray]:
+def _of_piece(piece: xr.DataArray, selection: Selection) -> dict[str, np.ndarray]:
     """The kept seeds and the statistics of one piece."""
     array = np.asarray(piece.values)
     if "seed" not in piece.dims:
         return {"values": array}
     axis = piece.dims.index("seed")
-    single = {"values": np.take(array, kept.places["seed"], axis)}
+    single = {"values": np.take(array, selection.places["seed"], axis)}
     return single if array.shape[axis] == 1 else single | statistics(array, axis)
 
 

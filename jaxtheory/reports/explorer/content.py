@@ -230,8 +230,9 @@ def _texts(values: np.ndarray) -> list[str]:
 
 
 def _refer(listed: list[dict[str, Any]], dims: list[dict[str, Any]]) -> None:
-    """Replace the dimensions of variables by their numbers, in place, and say which places they
-    have: None for all, otherwise a list.
+    """Replace the dimensions of variables by their numbers, in place.
+
+    Also says which places they have: None for all, otherwise a list.
     """
     number = {dim["name"]: k for k, dim in enumerate(dims)}
     for entry in listed:

@@ -6,8 +6,8 @@ import xarray as xr
 
 from jaxtheory.reports.explorer.content import whole_sweep
 from jaxtheory.reports.explorer.library import require_library
-from jaxtheory.reports.explorer.page import page
-from jaxtheory.reports.explorer.pages import PAGE, Pages
+from jaxtheory.reports.explorer.live_pages import PAGE, Pages
+from jaxtheory.reports.explorer.sweep_page import page
 from jaxtheory.system import disk
 from jaxtheory.system.atomic import write
 from jaxtheory.texts.errors import InputError

@@ -10,7 +10,7 @@ The rule, in the order in which it is applied until the variable fits:
    that has more than 16, repeatedly;
 6. half of the places of the longest dimension, repeatedly; of an axis with both of its ends.
 
-Statistics over seeds are made of all seeds, whatever is kept of them one by one.
+Statistics always use all seeds, even where only some are kept.
 """
 
 import math
@@ -24,7 +24,7 @@ STEPS, FEW_STEPS = 200, 50
 _FEW_PLACES = 16
 
 
-class Kept(NamedTuple):
+class Selection(NamedTuple):
     """The part of a variable that the page keeps.
 
     places: the kept places along each dimension; along "seed", those kept one by one. notes: one
@@ -44,7 +44,9 @@ def size(counts: Mapping[str, int], seeds: int) -> int:
     return seed_size * (counts.get("seed", 1) + (len(STATISTICS) if seeds > 1 else 0))
 
 
-def thinned(sizes: Mapping[str, int], axes: Sequence[str], steps: np.ndarray, most: int) -> Kept:
+def thinned(
+    sizes: Mapping[str, int], axes: Sequence[str], steps: np.ndarray, most: int
+) -> Selection:
     """Choose what is kept of a variable so that it has at most `most` entries, by the rule above.
 
     Args:
@@ -75,7 +77,7 @@ def thinned(sizes: Mapping[str, int], axes: Sequence[str], steps: np.ndarray, mo
     while not fits() and any(len(places[dim]) > 1 for dim in other_dims):
         dim = max(other_dims, key=lambda dim: len(places[dim]))
         places[dim] = _half(places[dim]) if dim in axes else places[dim][::2]
-    return Kept(places, _notes(places, sizes, seeds))
+    return Selection(places, _notes(places, sizes, seeds))
 
 
 def _seeds_that_fit(places: Mapping[str, np.ndarray], seeds: int, most: int) -> int:

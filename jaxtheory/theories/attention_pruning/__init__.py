@@ -1,5 +1,6 @@
-"""Pruning the attention matrix by gradient descent on a mask (arXiv 2410.11261): is it better than
-the usual scores?
+"""Pruning attention by gradient descent on a mask: is it better than the usual scores?
+
+The attention matrix is pruned as in arXiv 2410.11261.
 """
 
 from jaxtheory.core.theory import Theory

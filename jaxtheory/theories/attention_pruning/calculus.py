@@ -8,6 +8,8 @@ Everything passes through the logits Z = X W~ X^T of the masked weights W~: with
                                                          A_Q = M_Q o W_Q, B_K = M_K o W_K
 """
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -29,8 +31,9 @@ POWER_ITERATIONS = 30
 def logit_gradient(
     f: Float[Array, "*rows n"], c: Float[Array, "*rows n"]
 ) -> Float[Array, "*rows n"]:
-    """p = f o c - (<f, c>_row 1^T) o f, the gradient of (1/2) ||softmax(z) - f*||^2 in z, where c =
-    f - f*.
+    """p = f o c - (<f, c>_row 1^T) o f, the gradient of (1/2) ||softmax(z) - f*||^2 in z.
+
+    Here c = f - f*.
 
     Source: definitions C.4-C.7 and D.4 (p = p_1 - p_2 with p_1 = f o c, p_2 = diag(p_1 1) f).
     """
@@ -40,7 +43,9 @@ def logit_gradient(
 def logit_hessian(
     f: Float[Array, "*rows n"], c: Float[Array, "*rows n"], s: Float[Array, "*rows n"]
 ) -> Float[Array, "*rows n"]:
-    """The derivative of p along s, row by row: with f' = f o (s - <f, s>) and m = <f, c>,
+    """The derivative of p along s, row by row.
+
+    With f' = f o (s - <f, s>) and m = <f, c>,
 
     p' = f' o (c - m) + f o (f' - <f', c> - <f, f'>).
     """
@@ -69,8 +74,10 @@ def gradient(
     config: Config,
     f_star: Float[Array, "S L L"] | None = None,
 ) -> Params:
-    """The gradient of the loss in the mask, W o (X^T p(M) X) + lambda M, or its two-mask form (top
-    of this file). Pass f_star where it is known, so that a training step need not recompute it.
+    """The gradient of the loss in the mask, W o (X^T p(M) X) + lambda M, or its two-mask form.
+
+    The two-mask form is at the top of this file. Pass f_star where it is known, so that a training
+    step need not recompute it.
 
     Source: theorem 5.3 = D.5; two masks: derived from equation (1).
     """
@@ -90,26 +97,26 @@ def gradient(
 def hessian_vector_product(
     params: Params, direction: Params, batch: Batch, problem: Problem, config: Config
 ) -> Params:
-    """The derivative of `gradient` along `direction` V: W o (X^T p' X) + lambda V, with p' along s
-    = X (V o W) X^T.
+    """The derivative of `gradient` along `direction` V.
+
+    It is W o (X^T p' X) + lambda V, with p' along s = X (V o W) X^T.
 
     With two masks W~' = V_Q' B_K^T + A_Q V_K'^T, V' = V o W, and the product rule adds B V_K' and
     B^T V_Q'.
     """
     f, c = model.residual(params, batch, problem, config)
     X, S, lam = batch.inputs, config.num_sequences.real, config.regularization
+    V: Any = direction  # of the same form as params
     if isinstance(params, FusedMask):
-        s = (X @ (direction.mask * problem.weights)) @ X.mT
-        return FusedMask(
-            problem.weights * outer_sum(logit_hessian(f, c, s), X) / S + lam * direction.mask
-        )
+        s = (X @ (V.mask * problem.weights)) @ X.mT
+        return FusedMask(problem.weights * outer_sum(logit_hessian(f, c, s), X) / S + lam * V.mask)
     A_Q, B_K = model.masked_factors(params, problem)
-    dA_Q, dB_K = model.masked_factors(direction, problem)
+    dA_Q, dB_K = model.masked_factors(V, problem)
     s = (X @ (dA_Q @ B_K.T + A_Q @ dB_K.T)) @ X.mT
     B, dB = weight_gradient(f, c, batch, config), outer_sum(logit_hessian(f, c, s), X) / S
     return FactorMasks(
-        problem.query * (dB @ B_K + B @ dB_K) + lam * direction.query,
-        problem.key * (dB.T @ A_Q + B.T @ dA_Q) + lam * direction.key,
+        problem.query * (dB @ B_K + B @ dB_K) + lam * V.query,
+        problem.key * (dB.T @ A_Q + B.T @ dA_Q) + lam * V.key,
     )
 
 
@@ -119,8 +126,9 @@ def norm(x: Params | Array) -> Float[Array, ""]:
 
 
 def hessian_norm(params: Params, problem: Problem, config: Config) -> Float[Array, ""]:
-    """A lower bound on ||Hessian of the loss||_2, from 30 power iterations with Hessian-vector
-    products.
+    """A lower bound on ||Hessian of the loss||_2, from 30 power iterations.
+
+    The iterations use Hessian-vector products.
     """
 
     def iterate(_: Array | int, carry: tuple[Params, Array]) -> tuple[Params, Array]:
@@ -135,19 +143,19 @@ def hessian_norm(params: Params, problem: Problem, config: Config) -> Float[Arra
 
 
 def saliency(mask: FusedMask, batch: Batch, problem: Problem, config: Config) -> FusedMask:
-    """The saliency -(1/lambda) W o (X^T p(M) X). A mask is stationary where it equals its own
-    saliency.
+    """The saliency -(1/lambda) W o (X^T p(M) X).
 
-    At M = 0 (uniform attention) it is the limit of the fitted mask for large lambda: a one-shot
-    score. Source: derived.
+    A mask is stationary where it equals its own saliency. At M = 0 (uniform attention) the saliency
+    is the limit of the fitted mask for large lambda: a one-shot score. Source: derived.
     """
     B = weight_gradient(*model.residual(mask, batch, problem, config), batch, config)
     return FusedMask(-problem.weights * B / config.regularization)
 
 
 def curvature_score(batch: Batch, problem: Problem, config: Config) -> Float[Array, "d d"]:
-    """The diagonal of the Hessian of L_attn at M = 1 (there c = 0, so Gauss-Newton is exact), a
-    one-shot score:
+    """The diagonal of the Hessian of L_attn at M = 1, a one-shot score.
+
+    At M = 1, c = 0, so Gauss-Newton is exact:
 
     h_ij = W_ij^2 (1/S) sum_s sum_r X_ri^2 ||J_r X_:j||^2,   J_r = diag(f_r) - f_r f_r^T.
 

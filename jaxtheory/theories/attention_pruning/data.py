@@ -1,5 +1,6 @@
-"""Data of a run: Gaussian inputs, low-rank weights and the attention mask. Training uses the full
-batch.
+"""Data of a run: Gaussian inputs, low-rank weights and the attention mask.
+
+Training uses the full batch.
 """
 
 import jax
@@ -19,8 +20,10 @@ BLOCK = 4  # tokens per block of the block-wise attention mask
 
 
 def problem(key: Array, config: Config) -> Problem:
-    """Draw the problem: X ~ N(0, 1), and W_Q, W_K as the best rank-r approximations of independent
-    N(0, 1) matrices, times sqrt(tau / 100).
+    """Draw the problem: Gaussian inputs and low-rank weights.
+
+    X ~ N(0, 1), and W_Q, W_K are the best rank-r approximations of independent N(0, 1) matrices,
+    times sqrt(tau / 100).
 
     Source: section 6.1. With tau = 100 this is the literal data, whose attention is nearly one-hot.
     Draws are equal bit for bit under padding, except for the three weight matrices, which are
@@ -40,8 +43,10 @@ def problem(key: Array, config: Config) -> Problem:
 
 
 def attention_mask(config: Config) -> Bool[Array, "L L"]:
-    """The attention mask Mc, False beyond L: causal (j <= i), full, or block (i and j in the same
-    block of 4 tokens). Source: definition 3.1.
+    """The attention mask Mc, False beyond L: causal, full or block.
+
+    A causal mask is True for j <= i, a block mask for i and j in the same block of 4 tokens.
+    Source: definition 3.1.
     """
     i, j = jnp.arange(config.length.cap)[:, None], jnp.arange(config.length.cap)[None, :]
     valid = config.length.mask()[:, None] & config.length.mask()[None, :]

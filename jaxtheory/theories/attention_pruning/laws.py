@@ -1,5 +1,6 @@
-"""The source's inequalities with their constants: norms (appendix E), Lipschitz constants (F) and
-the Polyak-Lojasiewicz chain (G).
+"""The source's inequalities with their constants.
+
+They are norms (appendix E), Lipschitz constants (F) and the Polyak-Lojasiewicz chain (G).
 
 Matrix norms are Frobenius norms over all sequences together unless stated otherwise. ||X||_2 is the
 spectral norm. The constants are derived, since those of the source are lost. None of them needs the
@@ -56,30 +57,34 @@ def residual_norm(config: Config) -> Float[Array, ""]:
 
 
 def logit_gradient_norm(c: Float[Array, "*rows n"]) -> Float[Array, ""]:
-    """||p||_F <= (1/2) ||c||_F, since p = (diag f - f f^T) c row by row. Source: lemma E.3,
-    constant derived (and attained).
+    """||p||_F <= (1/2) ||c||_F, since p = (diag f - f f^T) c row by row.
+
+    Source: lemma E.3, constant derived (and attained).
     """
     return calculus.norm(c) / 2
 
 
 def part_norm(c: Float[Array, "*rows n"], config: Config) -> Float[Array, ""]:
-    """||p_1||_F, ||p_2||_F <= (1 - 1/n)^(1/2) ||c||_F for p_1 = f o c, p_2 = diag(p_1 1) f: rows of
-    c sum to 0. Source: lemma E.3, parts 8 and 9, constant derived (and attained).
+    """||p_1||_F, ||p_2||_F <= (1 - 1/n)^(1/2) ||c||_F for p_1 = f o c, p_2 = diag(p_1 1) f.
+
+    Rows of c sum to 0. Source: lemma E.3, parts 8 and 9, constant derived (and attained).
     """
     return jnp.sqrt(1 - 1 / jnp.asarray(config.length.real, c.dtype)) * calculus.norm(c)
 
 
 def radius(problem: Problem) -> Float[Array, ""]:
-    """R, the least number with ||X_s||_F <= R and ||W||_F <= R. Source: assumption E.1, where R > 1
-    too, which no bound here needs.
+    """R, the least number with ||X_s||_F <= R and ||W||_F <= R.
+
+    Source: assumption E.1, where R > 1 too, which no bound here needs.
     """
     inputs = jnp.sqrt(jnp.max(jnp.sum(problem.inputs**2, axis=(1, 2))))
     return jnp.maximum(inputs, calculus.norm(problem.weights))
 
 
 def smoothness(radius: Float[Array, ""], config: Config) -> Float[Array, ""]:
-    """L_g <= lambda + 1.25 R^6, the Lipschitz constant of grad L in R alone. Source: theorem F.8,
-    constant derived.
+    """L_g <= lambda + 1.25 R^6, the Lipschitz constant of grad L in R alone.
+
+    Source: theorem F.8, constant derived.
     """
     return config.regularization + ROW_CURVATURE * radius**6
 
@@ -102,8 +107,9 @@ def smallest_weight(problem: Problem, config: Config) -> Float[Array, ""]:
 def gradient_norm(
     params: Params, c: Float[Array, "S L L"], batch: Batch, problem: Problem, config: Config
 ) -> Float[Array, ""]:
-    """||grad L||_F <= (1/2) max|W| (1/S) sum_s ||X_s||_2^2 ||c_s||_F + lambda ||M||_F, for a fused
-    mask. Source: lemma E.4.
+    """||grad L||_F <= (1/2) max|W| (1/S) sum_s ||X_s||_2^2 ||c_s||_F + lambda ||M||_F.
+
+    It holds for a fused mask. Source: lemma E.4.
     """
     residuals = jnp.sqrt(jnp.sum(c**2, axis=(1, 2)))
     pull = jnp.sum(squared_spectral_norms(batch.inputs) * residuals) / config.num_sequences.real
@@ -111,8 +117,9 @@ def gradient_norm(
 
 
 class Lipschitz(NamedTuple):
-    """Lipschitz constants in a fused mask M, for f and c, p_1 = f o c, p_2 = diag(p_1 1) f, p, and
-    grad L.
+    """Lipschitz constants in a fused mask M.
+
+    They are those of f and c, p_1 = f o c, p_2 = diag(p_1 1) f, p, and grad L.
     """
 
     attention: Float[Array, ""]
@@ -123,8 +130,9 @@ class Lipschitz(NamedTuple):
 
 
 def lipschitz(batch: Batch, problem: Problem, config: Config) -> Lipschitz:
-    """Constants K max|W| (sum_s ||X_s||_2^4)^(1/2), with K the norm of a row's derivative in its
-    logits; and for the gradient
+    """Constants K max|W| (sum_s ||X_s||_2^4)^(1/2), and L_g for the gradient.
+
+    K is the norm of a row's derivative in its logits, and
 
     L_g = lambda + 1.25 max|W|^2 (1/S) sum_s ||X_s||_2^4.
 
@@ -142,11 +150,10 @@ def lipschitz(batch: Batch, problem: Problem, config: Config) -> Lipschitz:
 
 
 def two_entry_curvature(x: Float[Array, "*n"]) -> Float[Array, "*n"]:
-    """4 x^2 (1 - x)(2 - 3x): the eigenvalue of the Hessian of (1/2) ||softmax(z) - f*||^2 at f =
-    (x, 1 - x), f* = (0, 1).
+    """4 x^2 (1 - x)(2 - 3x), the eigenvalue of the Hessian of (1/2) ||softmax(z) - f*||^2.
 
-    Its maximum over x, 0.308117, is the exact bound for rows of two tokens; for longer rows it is
-    conjectured. Source: derived.
+    Here f = (x, 1 - x) and f* = (0, 1). The maximum over x, 0.308117, is the exact bound for rows
+    of two tokens; for longer rows it is conjectured. Source: derived.
     """
     return 4 * x**2 * (1 - x) * (2 - 3 * x)
 
@@ -154,8 +161,9 @@ def two_entry_curvature(x: Float[Array, "*n"]) -> Float[Array, "*n"]:
 def log_attention_floor(
     z: Float[Array, "S L L"], mask: Bool[Array, "S L L"], config: Config
 ) -> Float[Array, ""]:
-    """The logarithm of e^(-2 max|z|) / n, a lower bound on every permitted attention entry, where z
-    are the logits. Source: remark 4.2.
+    """The logarithm of e^(-2 max|z|) / n, a lower bound on every permitted attention entry.
+
+    Here z are the logits. Source: remark 4.2.
     """
     return -2 * jnp.max(jnp.abs(jnp.where(mask, z, 0))) - jnp.log(
         jnp.asarray(config.length.real, z.dtype)
@@ -172,10 +180,10 @@ def smallest_attention(
 
 
 def gram_floor(inputs: Float[Array, "S L d"], config: Config) -> Float[Array, ""]:
-    """beta, the least eigenvalue of Z Z^T for Z = (X_1; ...; X_S), 0 where S n > d, for which
-    ||sum_s X_s^T p_s X_s||_F >= beta ||p||_F.
+    """beta, the least eigenvalue of Z Z^T for Z = (X_1; ...; X_S), 0 where S n > d.
 
-    Source: lemma G.4, stated there for one sequence, where it needs n <= d.
+    With it ||sum_s X_s^T p_s X_s||_F >= beta ||p||_F. Source: lemma G.4, stated there for one
+    sequence, where it needs n <= d.
     """
     Z = inputs.reshape(-1, inputs.shape[-1])
     # ascending reversed; the Sn leading values are those of Z Z^T
@@ -186,8 +194,9 @@ def gram_floor(inputs: Float[Array, "S L d"], config: Config) -> Float[Array, ""
 
 
 class Chain(NamedTuple):
-    """||grad L_attn||_F >= slope ||c||_F, and with ||M||_F <= d the PL inequality ||grad L||_F^2 >=
-    (mu / 2)(L_attn - xi).
+    """The constants of ||grad L_attn||_F >= slope ||c||_F and of the PL inequality.
+
+    The PL inequality is ||grad L||_F^2 >= (mu / 2)(L_attn - xi), with ||M||_F <= d.
     """
 
     slope: Float[Array, ""]
@@ -196,12 +205,11 @@ class Chain(NamedTuple):
 
 
 def chain(delta: Float[Array, ""], batch: Batch, problem: Problem, config: Config) -> Chain:
-    """slope = w_min beta delta / S, mu = 2 S slope^2, xi = (lambda d / slope)^2 / S, for a fused
-    mask whose attention is >= delta.
+    """slope = w_min beta delta / S, mu = 2 S slope^2, xi = (lambda d / slope)^2 / S.
 
-    From lemmas G.4, G.5, G.7 and (a - b)^2 >= a^2/2 - b^2. At S = 1: mu = 2 (w_min beta delta)^2,
-    xi = (lambda d / (w_min beta delta))^2. xi is infinite where beta or delta vanish. Source: lemma
-    G.10, constants derived.
+    They are for a fused mask whose attention is >= delta, from lemmas G.4, G.5, G.7 and (a - b)^2
+    >= a^2/2 - b^2. At S = 1: mu = 2 (w_min beta delta)^2, xi = (lambda d / (w_min beta delta))^2.
+    xi is infinite where beta or delta vanish. Source: lemma G.10, constants derived.
     """
     S = config.num_sequences.real
     slope = smallest_weight(problem, config) * gram_floor(batch.inputs, config) * delta / S
@@ -217,8 +225,9 @@ def convergence(
     xi: Float[Array, ""],
     config: Config,
 ) -> Float[Array, "*t"]:
-    """The bound min over s < t of L_attn(M_s) <= 4 L(M_0) / (eta mu t) + xi for gradient descent
-    without momentum and eta <= 1/L_g, where start = L(M_0).
+    """The bound min over s < t of L_attn(M_s) <= 4 L(M_0) / (eta mu t) + xi.
+
+    It is for gradient descent without momentum and eta <= 1/L_g, where start = L(M_0).
 
     Source: theorem 4.1 (eps = 4 L(M_0) / (eta mu T)), constants derived. Vacuous in practice: see
     `bound_ratio`.
@@ -228,8 +237,9 @@ def convergence(
 
 
 def descent(params: Params, batch: Batch, problem: Problem, config: Config) -> Float[Array, ""]:
-    """L(M_0), which bounds L_attn(M_t) for all t under monotone descent. From M_0 = 1 it is lambda
-    d^2 / 2, with no other assumption.
+    """L(M_0), which bounds L_attn(M_t) for all t under monotone descent.
+
+    From M_0 = 1 it is lambda d^2 / 2, with no other assumption.
     """
     return model.loss(params, batch, problem, config)
 
@@ -264,7 +274,9 @@ def bound_ratio(
 
 
 def dense_sharpness(problem: Problem, config: Config) -> Float[Array, ""]:
-    """||H||_2 of the Hessian of L at the dense attention, f = f*, by the power method on
+    """||H||_2 of the Hessian of L at the dense attention, f = f*.
+
+    It is found by the power method on
 
     H u = lambda u + W o (1/S) sum_s X_s^T (J^2 z_s) X_s,   z_s = X_s (W o u) X_s^T,
 
@@ -289,10 +301,10 @@ def dense_sharpness(problem: Problem, config: Config) -> Float[Array, ""]:
 
 
 def predict_boundary(problem: Problem, config: Config) -> Float[Array, ""]:
-    """eta* = 2 (1 + beta) / ||H||_2, the largest step size at which descent on the mask settles
-    where it reproduces the attention, with H of `dense_sharpness`. Theorem 4.1 allows 1 / L_g.
+    """eta* = 2 (1 + beta) / ||H||_2, the largest step size at which descent on the mask settles.
 
-    It is exact for the quadratic at such a mask, and says nothing about the way there. Source:
-    derived.
+    It settles where the mask reproduces the attention, with H of `dense_sharpness`. Theorem 4.1
+    allows 1 / L_g. eta* is exact for the quadratic at such a mask, and says nothing about the way
+    there. Source: derived.
     """
     return 2 * (1 + config.momentum) / dense_sharpness(problem, config)

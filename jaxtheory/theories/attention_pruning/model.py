@@ -31,13 +31,14 @@ from jaxtheory.ops.attention import softmax
 
 
 class Config(fields.Config):
-    """Hyper-parameters. The defaults are preset P3 (1500 steps), and the step size is eta = c /
-    lambda.
+    """Hyper-parameters, by default those of preset P3 (1500 steps).
+
+    The step size is eta = c / lambda.
     """
 
-    dimension: Size | int = size(64, "d", "dimension of a token and of both sides of the mask")
-    length: Size | int = size(128, "L", "tokens per sequence")
-    num_sequences: Size | int = size(1, "S", "calibration sequences")
+    dimension: Size = size(64, "d", "dimension of a token and of both sides of the mask")
+    length: Size = size(128, "L", "tokens per sequence")
+    num_sequences: Size = size(1, "S", "calibration sequences")
     rank: int = traced(4, "r", "rank of the query and key weights", "[1, inf)")
     logit_scale: float = traced(
         100.0,
@@ -87,8 +88,10 @@ class Config(fields.Config):
 
 
 class Problem(NamedTuple):
-    """The data of a run: inputs (S, L, d), heldout (4, L, d), query and key (d, d), weights W = W_Q
-    W_K^T (d, d), and the attention mask Mc (L, L).
+    """The data of a run: inputs, weights, the attention mask and draws.
+
+    They are inputs (S, L, d), heldout (4, L, d), query and key (d, d), weights W = W_Q W_K^T
+    (d, d), and the attention mask Mc (L, L).
 
     Replace `attention_mask` by any booleans for another attention. `uniform` (3, d, d) in [0, 1]
     holds two initial masks and one random ranking.
@@ -131,8 +134,9 @@ def fit(params: Params, batch: Batch, problem: Problem, config: Config) -> None:
 
 
 def init(key: Array, problem: Problem, config: Config) -> FusedMask:
-    """The initial mask M_0: ones (the default), 1/2, or uniform on [0, 1) as drawn in the problem;
-    zero beyond d.
+    """The initial mask M_0: ones (the default), 1/2, or uniform on [0, 1) as drawn in the problem.
+
+    It is zero beyond d.
     """
     return FusedMask(initial_mask(problem.uniform[0], config))
 
@@ -158,7 +162,7 @@ def support(problem: Problem, config: Config) -> Bool[Array, "S L L"]:
 
 
 def masked_factors(
-    params: Params, problem: Problem
+    params: FactorMasks, problem: Problem
 ) -> tuple[Float[Array, "d d"], Float[Array, "d d"]]:
     """The factors M_Q o W_Q and M_K o W_K, for a mask on each factor."""
     return params.query * problem.query, params.key * problem.key
@@ -175,8 +179,9 @@ def masked_weights(params: Params, problem: Problem) -> Float[Array, "d d"]:
 def attention(
     weights: Float[Array, "d d"], inputs: Float[Array, "S L d"], mask: Bool[Array, "S L L"]
 ) -> Float[Array, "S L L"]:
-    """The attention D^-1 (exp(X W X^T) o Mc), where D holds the row sums. Rows sum to 1, and rows
-    without a permitted token are zero. Source: definition 1.1.
+    """The attention D^-1 (exp(X W X^T) o Mc), where D holds the row sums.
+
+    Rows sum to 1, and rows without a permitted token are zero. Source: definition 1.1.
     """
     return softmax(logits(weights, inputs), mask)
 
@@ -216,8 +221,9 @@ def attention_loss(
 
 
 def loss(params: Params, batch: Batch, problem: Problem, config: Config) -> Float[Array, ""]:
-    """L(M) = L_attn + (lambda / 2) ||M||_F^2, with the last term summed over both masks if there
-    are two.
+    """The loss L(M) = L_attn + (lambda / 2) ||M||_F^2.
+
+    The last term is summed over both masks if there are two.
 
     Source: definition 3.2 and, for two masks, equation (1); formulas reconstructed.
     """

@@ -21,8 +21,9 @@ DIMS: dict[str, tuple[str, ...]] = {**dict.fromkeys(ERRORS, ("pruner",)), "bound
 
 
 def coords(config: Config) -> dict[str, tuple[str, ...]]:
-    """Return the labels of the dimensions: the fitted mask first, then the baselines; and the
-    bounds of `bound_ratio`.
+    """Return the labels of the dimensions.
+
+    They are the fitted mask first, then the baselines; and the bounds of `bound_ratio`.
     """
     return {"pruner": ("gradient", *others.PRUNERS), "bound": laws.BOUNDS}
 
@@ -63,8 +64,10 @@ def baselines(problem: Problem, config: Config) -> dict[str, Float[Array, " prun
 
 
 def analyses(params: Params, problem: Problem, config: Config) -> dict[str, Array]:
-    """Return the analyses of the final mask: rescaled errors, curvature compared with the stability
-    edge, and the tightness of each bound.
+    """Return the analyses of the final mask.
+
+    They are rescaled errors, curvature compared with the stability edge, and the tightness of each
+    bound.
 
     relative_error_rescaled          relative_error with the logits times logit_factor
     relative_error_rescaled_heldout  the same on the held-out sequences
@@ -119,8 +122,9 @@ def predict(
 
 
 def assumptions(problem: Problem, config: Config) -> dict[str, tuple[Array, Array]]:
-    """Return the conditions of theorem 4.1 and of a stable step as (holds, margin). A margin is
-    positive where the condition holds.
+    """Return the conditions of theorem 4.1 and of a stable step as (holds, margin).
+
+    A margin is positive where the condition holds.
     """
     batch, mask = Batch(problem.inputs), model.support(problem, config)
     start = FusedMask(model.initial_mask(problem.uniform[0], config))

@@ -1,5 +1,6 @@
-"""Algorithm 1 of the source: gradient descent with momentum on the pruning mask, one fused mask or
-one mask per factor; and `smooth`, the descent of theorem 4.1.
+"""Algorithm 1 of the source: gradient descent with momentum on the pruning mask.
+
+It has one fused mask or one mask per factor. `smooth` is the descent of theorem 4.1.
 
     V <- beta V + grad L(M),   M <- M - (c / lambda) V,   then M <- clip(M, 0, 1) where config.clip.
     smooth:   M <- M - grad L(M) / L_g,   L_g of the problem; c, beta and clip are not used
@@ -31,8 +32,9 @@ from jaxtheory.theories.attention_pruning.model import Batch, Config, FactorMask
 
 
 class State(NamedTuple):
-    """The mask, the optimizer's velocity and the target attention f*, which training does not
-    change.
+    """The mask, the optimizer's velocity and the target attention f*.
+
+    Training does not change f*.
     """
 
     params: Params
@@ -92,8 +94,9 @@ def clipped(params: Params, _problem: Problem, config: Config) -> Params:
 
 
 class Smooth(NamedTuple):
-    """The mask, the step size 1 / L_g and the target attention f*, which training does not
-    change.
+    """The mask, the step size 1 / L_g and the target attention f*.
+
+    Training does not change f*.
     """
 
     params: Params
@@ -116,8 +119,9 @@ def smooth_step(
     problem: Problem,
     config: Config,
 ) -> Smooth:
-    """One step of gradient descent with eta = 1 / L_g. Source: theorems 4.1 and 5.2, whose step
-    sizes are lost.
+    """One step of gradient descent with eta = 1 / L_g.
+
+    Source: theorems 4.1 and 5.2, whose step sizes are lost.
     """
     gradient = calculus.gradient(state.params, batch, problem, config, state.target)
     return state._replace(params=from_optax.descended(state.params, gradient, state.rate))

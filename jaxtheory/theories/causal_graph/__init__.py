@@ -1,5 +1,6 @@
-"""In-context Markov chains by two layers of attention: does the first gradient find the parent of
-each token, and what do its values encode?
+"""In-context Markov chains: does the first gradient find parents, and what do its values encode?
+
+Two layers of attention learn the chains, and the parents are those of each token.
 """
 
 from jaxtheory.core.theory import Theory

@@ -11,7 +11,9 @@ from jaxtheory.theories.causal_graph.model import Batch, Config, Forward, Params
 
 
 def gradient(params: Params, batch: Batch, _problem: Problem, config: Config) -> Params:
-    """The gradient of L. With w the weight of a prompt and b_j = A2[s_j, s_T],
+    """The gradient of L.
+
+    With w the weight of a prompt and b_j = A2[s_j, s_T],
 
     r_k = -w pi(k|s_T) / (f_k + eps),   q_i = r_{s_i},   sum_i a_i q_i = sum_k r_k f_k
     dL/dz = (diag a - a a^T) q,   dL/dW_ij = sum over prompts of dL/dz_i b_j
@@ -25,8 +27,8 @@ def gradient(params: Params, batch: Batch, _problem: Problem, config: Config) ->
     return Params(attention.softmax_vjp(forward.W, dz @ forward.b.T), dA2)
 
 
-def of_logits(found: Forward, batch: Batch, config: Config) -> Float[Array, "T P"]:
+def of_logits(forward: Forward, batch: Batch, config: Config) -> Float[Array, "T P"]:
     """dL/dz for each prompt."""
-    r = -batch.weight[None, :] * batch.target.T / (found.f + config.epsilon)
-    mean = jnp.sum(r * found.f, axis=0, keepdims=True)
-    return found.a * (at_state(r, batch.s.T, axis=0) - mean)
+    r = -batch.weight[None, :] * batch.target.T / (forward.f + config.epsilon)
+    mean = jnp.sum(r * forward.f, axis=0, keepdims=True)
+    return forward.a * (at_state(r, batch.s.T, axis=0) - mean)

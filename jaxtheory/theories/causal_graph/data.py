@@ -158,8 +158,9 @@ def states(
 
 
 def generations(p: Int[Array, " T"]) -> Int[Array, "T T"]:
-    """The number of steps from token i (row) up to its last common ancestor with token j (column);
-    -1 where they have none.
+    """The number of steps from token i (row) up to its last common ancestor with token j (column).
+
+    It is -1 where they have none.
     """
     T = len(p)
 

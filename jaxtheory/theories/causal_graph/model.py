@@ -41,9 +41,9 @@ from jaxtheory.ops.states import at_state
 class Data(fields.Config):
     """Hyper-parameters of the prompts."""
 
-    num_states: Size | int = size(3, "S", "states of the chain", "[2, inf)")
-    length: Size | int = size(16, "T", "positions of a prompt, with the query", "[2, inf)")
-    num_prompts: Size | int = size(2000, "P", "training prompts, or prompts of a batch")
+    num_states: Size = size(3, "S", "states of the chain", "[2, inf)")
+    length: Size = size(16, "T", "positions of a prompt, with the query", "[2, inf)")
+    num_prompts: Size = size(2000, "P", "training prompts, or prompts of a batch")
     concentration: float = traced(
         0.5, "alpha", "parameter of the Dirichlet law of each row of pi", "(0, inf)"
     )

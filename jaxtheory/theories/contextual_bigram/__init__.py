@@ -1,5 +1,6 @@
-"""Sparse contextual bigrams, learned by a linear transformer: when does sparse attention emerge
-from mini-batches?
+"""Sparse contextual bigrams: when does sparse attention emerge from mini-batches?
+
+The bigrams are learned by a linear transformer.
 """
 
 from jaxtheory.core.theory import Theory

@@ -1,5 +1,6 @@
-"""Closed gradients of the mini-batch loss, and the maps that training applies to A: proximal map,
-threshold, projection and rounding.
+"""Closed gradients of the mini-batch loss, and the maps that training applies to A.
+
+The maps are the proximal map, threshold, projection and rounding.
 
 With p = X a^(k), r = V p - e_y and averages over the batch:
 
@@ -28,8 +29,7 @@ def gradient(params: Params, batch: Batch, _problem: Problem, config: Config) ->
 
 
 def attention_gradient(u: Float[Array, "B N"], batch: Batch, config: Config) -> Float[Array, "T N"]:
-    """sum_i u_i[x_it] e_{k_i}^T: the gradient of each sample at its tokens, added up per last
-    token.
+    """sum_i u_i[x_it] e_{k_i}^T: each sample's gradient at its tokens, added up per last token.
 
     With few tokens, u_i[x_it] = u_iN + sum_n (u_in - u_iN) 1[x_it = n], a product with the same
     matrix as in `model.occupancy`.
@@ -48,7 +48,7 @@ def attention_gradient(u: Float[Array, "B N"], batch: Batch, config: Config) -> 
     return draws.masked(total.T, config.length)
 
 
-def centered(g: Float[Array, "n m"], n: Size | int) -> Float[Array, "n m"]:
+def centered(g: Float[Array, "n m"], n: Size) -> Float[Array, "n m"]:
     """(I - 1 1^T / n) g: each column minus the mean of its valid entries."""
     return jnp.where(n.mask()[:, None], g - jnp.sum(g, axis=0, keepdims=True) / n.real, 0)
 
@@ -59,8 +59,9 @@ def inverse(mu: Float[Array, " N"]) -> Float[Array, " N"]:
 
 
 def preconditioned(gradient: Params, problem: Problem, config: Config) -> Params:
-    """The gradients (I - 1 1^T / T) g_{a^(k)} / mu_k and (I - 1 1^T / N) g_V diag(1 / mu). Steps
-    along them keep 1^T A and 1^T V.
+    """The gradients (I - 1 1^T / T) g_{a^(k)} / mu_k and (I - 1 1^T / N) g_V diag(1 / mu).
+
+    Steps along them keep 1^T A and 1^T V.
 
     Source: equation (4).
     """
@@ -72,8 +73,9 @@ def preconditioned(gradient: Params, problem: Problem, config: Config) -> Params
 
 
 def softmax_gradient(a: Float[Array, "T N"], g: Float[Array, "T N"]) -> Float[Array, "T N"]:
-    """(diag a - a a^T) g per column: the gradient in logits w, where a = softmax(w), of a loss with
-    gradient g in a. Source: section 5.2.
+    """(diag a - a a^T) g per column: the gradient in logits w, where a = softmax(w).
+
+    It is that of a loss with gradient g in a. Source: section 5.2.
     """
     return softmax_vjp(a, g, axis=0)
 
@@ -81,8 +83,9 @@ def softmax_gradient(a: Float[Array, "T N"], g: Float[Array, "T N"]) -> Float[Ar
 def soft_threshold(
     a: Float[Array, "*n"], lam: Float[ArrayLike, ""], config: Config
 ) -> Float[Array, "*n"]:
-    """The proximal map of the second stage, entry by entry. It subtracts lambda itself, not eta
-    lambda.
+    """The proximal map of the second stage, entry by entry.
+
+    It subtracts lambda itself, not eta lambda.
 
     two_case   a - lambda where a >= lambda, else 0: negative entries vanish too, which is most of
                the denoising
@@ -98,8 +101,9 @@ def soft_threshold(
 
 
 def projected(A: Float[Array, "T N"], config: Config) -> Float[Array, "T N"]:
-    """a + (1 - 1^T a) / T per column, the projection onto the affine space 1^T a = 1, not onto the
-    simplex. Source: equation (6).
+    """a + (1 - 1^T a) / T per column, the projection onto the affine space 1^T a = 1.
+
+    It does not project onto the simplex. Source: equation (6).
     """
     short = (1 - jnp.sum(A, axis=0, keepdims=True)) / config.length.real
     return jnp.where(model.valid(config), A + short, 0)
@@ -111,11 +115,10 @@ def largest(A: Float[Array, "T N"], config: Config) -> Float[Array, "1 N"]:
 
 
 def on_simplex(A: Float[Array, "T N"], config: Config) -> Float[Array, "T N"]:
-    """The projection of each column onto the probability simplex, where the l1 norm is constant: an
-    ablation of the proximal map.
+    """The projection of each column onto the probability simplex, an ablation of the proximal map.
 
-    It is max(a - nu, 0) with nu = (a_(1) + .. + a_(n) - 1) / n over the n largest entries, n the
-    last for which a_(n) > nu.
+    The l1 norm is constant on the simplex. The projection is max(a - nu, 0) with nu = (a_(1) + .. +
+    a_(n) - 1) / n over the n largest entries, n the last for which a_(n) > nu.
     """
     valid, top = model.valid(config), largest(A, config)
     # padded entries get a value too low to be among the largest
@@ -141,8 +144,9 @@ def proximal(
 def support_mask(
     A: Float[Array, "T N"], share: Float[ArrayLike, ""], config: Config
 ) -> Bool[Array, "T N"]:
-    """True for entries of at least `share` times the largest of their column, and nowhere where the
-    largest is not positive.
+    """True for entries of at least `share` times the largest of their column.
+
+    It is True nowhere where the largest is not positive.
 
     Source: section E.1 and appendix F, with a fixed threshold; ours is relative, since the entries'
     scale alpha_A is not known.
@@ -154,8 +158,9 @@ def support_mask(
 def thresholded(
     A: Float[Array, "T N"], share: Float[ArrayLike, ""], config: Config
 ) -> Float[Array, "T N"]:
-    """A with small entries set to zero, then projected onto columns of sum 1. Source: section
-    E.1.
+    """A with small entries set to zero, then projected onto columns of sum 1.
+
+    Source: section E.1.
     """
     return projected(jnp.where(support_mask(A, share, config), A, 0), config)
 

@@ -1,5 +1,6 @@
-"""Data of a run: a transition with its stationary law, a sparse context, a correlated pre-trained
-transition, and fresh samples.
+"""Data of a run: a transition, a sparse context, a pre-trained transition, and fresh samples.
+
+The transition has its stationary law, and the pre-trained one is correlated with it.
 """
 
 import math
@@ -24,8 +25,9 @@ RESOLUTION = 2**16  # values of half a word
 
 
 def problem(key: Array, config: Config) -> Problem:
-    """Draw a task, or use the given P. All four arrays are normalized, so padding may change their
-    last bits.
+    """Draw a task, or use the given P.
+
+    All four arrays are normalized, so padding may change their last bits.
     """
     for_P, for_Q, for_pretrained = jax.random.split(key, 3)
     if config.given is None:
@@ -64,8 +66,9 @@ def drawn_transition(key: Array, config: Config) -> tuple[Float[Array, "N N"], F
 
 
 def dirichlet(key: Array, rows: Size, config: Config) -> Float[Array, "rows N"]:
-    """Draw laws on N tokens from Dirichlet(alpha0, .., alpha0), one in each row; zero beyond the
-    sizes.
+    """Draw laws on N tokens from Dirichlet(alpha0, .., alpha0), one in each row.
+
+    They are zero beyond the sizes.
 
     Gamma(alpha) = Gamma(alpha + 1) U^(1/alpha), normalized; Gamma(alpha + 1) is d v with d = alpha
     + 2/3, v = (1 + x / sqrt(9 d))^3 and x ~ N(0, 1), accepted where v > 0 and log U' < x^2/2 + d (1
@@ -89,8 +92,9 @@ def dirichlet(key: Array, rows: Size, config: Config) -> Float[Array, "rows N"]:
 
 
 def stationary(P: Float[Array, "N N"]) -> Float[Array, " N"]:
-    """The law mu with P mu = mu and sum 1, for irreducible P whose columns sum to 1. It is zero for
-    states without transitions (padding).
+    """The law mu with P mu = mu and sum 1, for irreducible P whose columns sum to 1.
+
+    It is zero for states without transitions (padding).
 
     It is computed by Grassmann-Taksar-Heyman elimination: states are removed from the last on, and
     the flow through them is passed on to the earlier ones. Nothing is subtracted, so every entry
@@ -114,8 +118,9 @@ def stationary(P: Float[Array, "N N"]) -> Float[Array, " N"]:
 
 
 def context(key: Array, config: Config) -> Float[Array, "T N"]:
-    """Draw Q: each column is a law on Q random positions, with weights 1/Q, or proportional to 1 +
-    U(0, 1) where weights are unequal.
+    """Draw Q: each column is a law on Q random positions.
+
+    The weights are 1/Q, or proportional to 1 + U(0, 1) where weights are unequal.
     """
     N, T, Q = config.num_states, config.length, config.sparsity
     for_places, for_weights = jax.random.split(key)
@@ -137,8 +142,9 @@ def context(key: Array, config: Config) -> Float[Array, "T N"]:
 def pretrained(
     key: Array, P: Float[Array, "N N"], mu: Float[Array, " N"], config: Config
 ) -> Float[Array, "N N"]:
-    """Draw P~ with P~ mu = mu, 1^T P~ = 1^T, P~ >= 0 and correlation rho: <P~ - mu 1^T, P - mu
-    1^T>_mu = rho |P~ - mu 1^T| |P - mu 1^T|.
+    """Draw P~ with P~ mu = mu, 1^T P~ = 1^T, P~ >= 0 and correlation rho.
+
+    With this correlation, <P~ - mu 1^T, P - mu 1^T>_mu = rho |P~ - mu 1^T| |P - mu 1^T|.
 
     P~ = mu 1^T + c (rho u + sqrt(1 - rho^2) w), with u the direction of P - mu 1^T, w a random one
     orthogonal to it that keeps mu, and c = |P - mu 1^T|, or less where an entry would be negative.
@@ -203,9 +209,10 @@ def labels(
 
 
 def sequences(key: Array, problem: Problem, config: Config) -> Batch:
-    """B samples whose contexts were generated: from a fresh sample on, T + 1 times, the first token
-    is dropped, the last and the label move up and a new label is drawn, as in `generate`, until no
-    token is left of those drawn from mu.
+    """B samples whose contexts were generated.
+
+    From a fresh sample on, T + 1 times, the first token is dropped, the last and the label move up
+    and a new label is drawn, as in `generate`, until no token is left of those drawn from mu.
 
     Source: section 2.1, remark on sequences, which leaves them to future work.
     """
@@ -238,8 +245,9 @@ def thresholds(
 def count_reached(
     halves: Int[Array, "B T"], limits: Int[Array, "B n"], config: Config
 ) -> Integer[Array, "B T"]:
-    """The token #{n : half >= limit_n}, by comparison with each limit where they are few, by
-    bisection where they are many.
+    """The token #{n : half >= limit_n}.
+
+    It is found by comparison with each limit where they are few, by bisection where they are many.
     """
     dtype = jnp.uint8 if config.num_states.cap <= 256 else jnp.int32
     if config.num_states.cap > model.SELECTED:
@@ -249,7 +257,7 @@ def count_reached(
     return jax.lax.scan(more, jnp.zeros(halves.shape, dtype), limits.T)[0]
 
 
-def pick(u: Float[Array, " B"], laws: Float[Array, "B n"], n: Size | int) -> Int[Array, " B"]:
+def pick(u: Float[Array, " B"], laws: Float[Array, "B n"], n: Size) -> Int[Array, " B"]:
     """An index from each row's law, by inverting its cumulative sums; never beyond n."""
     passed = u[:, None] >= jnp.cumsum(laws, axis=1)
     return jnp.minimum(jnp.sum(passed, axis=1).astype(jnp.int32), jnp.asarray(n.n, jnp.int32) - 1)

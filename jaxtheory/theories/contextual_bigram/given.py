@@ -98,8 +98,9 @@ def given(
 
 
 def own_task(arrays: dict[str, Any], config: Config) -> Problem:
-    """A given P with its stationary law, a given Q, and P~. Raise InputError where columns are not
-    laws, or P fails the conditions on a given P.
+    """A given P with its stationary law, a given Q, and P~.
+
+    Raise InputError where columns are not laws, or P fails the conditions on a given P.
     """
     for name in ("transition", "context", "pretrained"):
         x = arrays[name]

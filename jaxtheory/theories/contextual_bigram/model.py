@@ -49,10 +49,10 @@ class Config(fields.Config):
     (`population.signals`), so that eta counts time for both.
     """
 
-    num_states: Size | int = size(3, "N", "tokens of the vocabulary", "[2, inf)")
-    length: Size | int = size(1000, "T", "tokens of a context", "[2, inf)")
-    sparsity: Size | int = size(2, "Q", "positions that a context law attends to")
-    batch_size: Size | int = size(256, "B", "fresh samples per step")
+    num_states: Size = size(3, "N", "tokens of the vocabulary", "[2, inf)")
+    length: Size = size(1000, "T", "tokens of a context", "[2, inf)")
+    sparsity: Size = size(2, "Q", "positions that a context law attends to")
+    batch_size: Size = size(256, "B", "fresh samples per step")
     l1: float = traced(
         1e-5, "lambda", "strength of the l1 term; 0 switches thresholding and prox off", "[0, inf)"
     )
@@ -184,8 +184,9 @@ class Problem(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Contexts x_1..x_T (uint8, int32 for more than 256 tokens), last tokens k and labels y; zero
-    beyond the sizes.
+    """Contexts x_1..x_T (uint8, int32 for more than 256 tokens), last tokens k and labels y.
+
+    They are zero beyond the sizes.
     """
 
     tokens: Integer[Array, "B T"]
@@ -243,8 +244,9 @@ def occurrences(batch: Batch, config: Config) -> Bool[Array, "B n T"]:
 
 
 def occupancy(A: Float[Array, "T N"], batch: Batch, config: Config) -> Float[Array, "B N"]:
-    """p = X a^(k) per sample, the attention that each token receives. Its sum is that of the
-    column, 1^T a^(k).
+    """p = X a^(k) per sample, the attention that each token receives.
+
+    Its sum is that of the column, 1^T a^(k).
 
     With few tokens the product X A is taken for all columns, since a product with a matrix is
     cheaper than masked sums of one column, and the last token gets the rest of the column's sum.
@@ -274,8 +276,9 @@ def residuals(
 
 
 def loss(params: Params, batch: Batch, _problem: Problem, config: Config) -> Float[Array, ""]:
-    """The mean over the batch of 1/2 |e_y - V p|^2. Source: equation (3), without the l1 term,
-    which the proximal map applies.
+    """The mean over the batch of 1/2 |e_y - V p|^2.
+
+    Source: equation (3), without the l1 term, which the proximal map applies.
     """
     _, r = residuals(params, batch, config)
     return jnp.sum(config.batch_size.weights() * jnp.sum(r**2, axis=1)) / 2

@@ -1,5 +1,6 @@
-"""Metrics along training, the effect of rounding the result, and the theory's curves: all for the
-population, without draws.
+"""Metrics along training, the effect of rounding the result, and the theory's curves.
+
+All are for the population, without draws.
 """
 
 import jax.numpy as jnp
@@ -31,8 +32,10 @@ def same_support(entries: Bool[Array, "T N"], problem: Problem) -> Bool[Array, "
 
 
 def raised(A: Float[Array, "T N"], config: Config) -> Bool[Array, "T N"]:
-    """True for entries above the smallest of their column. These are the ones that a threshold or a
-    proximal map kept, since the projection lifts the others equally.
+    """True for entries above the smallest of their column.
+
+    These are the ones that a threshold or a proximal map kept, since the projection lifts the
+    others equally.
     """
     least = jnp.min(jnp.where(model.valid(config), A, jnp.inf), axis=0, keepdims=True)
     return model.valid(config) & (least < A)
@@ -41,8 +44,9 @@ def raised(A: Float[Array, "T N"], config: Config) -> Bool[Array, "T N"]:
 def off_support_spread(
     A: Float[Array, "T N"], problem: Problem, config: Config
 ) -> Float[Array, ""]:
-    """The standard deviation of the entries that Q does not attend to, about their mean in each
-    column, as the root mean square over columns.
+    """The standard deviation of the entries that Q does not attend to.
+
+    It is about their mean in each column, as the root mean square over columns.
     """
     off = model.valid(config) & (problem.context == 0)
     count = jnp.maximum(jnp.sum(off, axis=0).astype(float), 1)
@@ -52,8 +56,9 @@ def off_support_spread(
 
 
 def metrics(params: Params, problem: Problem, config: Config) -> dict[str, Float[Array, ""]]:
-    """Return the metrics. Norms and cosines are mu-norms, and losses are those of the population in
-    closed form.
+    """Return the metrics.
+
+    Norms and cosines are mu-norms, and losses are those of the population in closed form.
 
     loss                    population mean of |e_y - V p|^2 / 2
     excess_loss             the loss minus the Bayes loss
@@ -103,8 +108,9 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict[str, Float
 
 
 def analyses(params: Params, problem: Problem, config: Config) -> dict[str, Float[Array, ""]]:
-    """Return the analyses of stage three on the population: A rounded at theta, then the best V for
-    it. Norms are mu-norms.
+    """Return the analyses of stage three on the population.
+
+    A is rounded at theta, and then V is the best for it. Norms are mu-norms.
 
     support_recovery            share of columns whose rounded support is that of Q
     rounded_attention_distance  |A^ - Q|
@@ -170,8 +176,9 @@ def predict(
 
 
 def assumptions(problem: Problem, config: Config) -> dict[str, tuple[Array, Array]]:
-    """Return assumption 2.1, with C = 4 where the source has some constant. Each condition has its
-    margin, negative where it fails.
+    """Return assumption 2.1, with C = 4 where the source has some constant.
+
+    Each condition has its margin, negative where it fails.
 
     The formulas of the assumption are lost. (b), (c) and (d) are reconstructed from the remarks.
     """

@@ -1,5 +1,6 @@
-"""Training algorithms in two stages: t < tau with rate eta1 and t >= tau with rate eta2. A moves by
-eta / K_P, V by eta / K_Q.
+"""Training algorithms in two stages: t < tau with rate eta1 and t >= tau with rate eta2.
+
+A moves by eta / K_P, V by eta / K_Q.
 
     proximal    stage one: preconditioned steps; at tau, small entries of A are cut; stage two:
                 steps with a prox on A (algorithm 1)
@@ -57,8 +58,9 @@ def descended(
 def entering(
     t: Int[Array, ""] | int, params: Params, slope: Slope, problem: Problem, config: Config
 ) -> Params:
-    """A' and V after a step along `slope`, a preconditioned gradient, from the thresholded A at tau
-    where lambda > 0. A' is the input of the proximal map.
+    """A' and V after a step along `slope`, a preconditioned gradient.
+
+    The step is from the thresholded A at tau where lambda > 0. A' is the input of the proximal map.
     """
     cut = (dynamics.since_switch(t, config) == 0) & (jnp.asarray(config.l1) > 0)
     small = calculus.thresholded(params.attention, config.stage_threshold, config)
@@ -67,8 +69,9 @@ def entering(
 
 
 def apply_proximal(t: Int[Array, ""] | int, new: Params, config: Config) -> Params:
-    """The parameters after the proximal map, which applies from tau on where lambda > 0. A is
-    projected in any case.
+    """The parameters after the proximal map, which applies from tau on where lambda > 0.
+
+    A is projected in any case.
     """
     second = (dynamics.since_switch(t, config) >= 0) & (jnp.asarray(config.l1) > 0)
     A = jnp.where(
@@ -82,8 +85,10 @@ def apply_proximal(t: Int[Array, ""] | int, new: Params, config: Config) -> Para
 def proximal_step(
     t: Int[Array, ""] | int, params: Params, slope: Slope, problem: Problem, config: Config
 ) -> Params:
-    """One step along `slope`. Where lambda > 0, the proximal map applies from tau on, and the
-    threshold before it at tau. Source: equations (5) and (6), section E.1.
+    """One step along `slope`.
+
+    Where lambda > 0, the proximal map applies from tau on, and the threshold before it at tau.
+    Source: equations (5) and (6), section E.1.
     """
     return apply_proximal(t, entering(t, params, slope, problem, config), config)
 
@@ -242,8 +247,9 @@ def softmax_step(
     problem: Problem,
     config: Config,
 ) -> Softmax:
-    """One step W - eta_W (diag a - a a^T) g_a / mu_k per column with eta_W = kappa eta T / K_P. V
-    moves as in sgd.
+    """One step W - eta_W (diag a - a a^T) g_a / mu_k per column with eta_W = kappa eta T / K_P.
+
+    V moves as in sgd.
 
     Near uniform attention this moves A as the linear model does at eta kappa / T. Source: section
     5.2; the rate and the division by mu_k are ours.
@@ -284,7 +290,9 @@ def transfer_step(
     problem: Problem,
     config: Config,
 ) -> Transfer:
-    """t < tau: A and V wait, while the preconditioned gradient of A is averaged; at t = tau - 1, A
+    """One step of training from a pre-trained V.
+
+    t < tau: A and V wait, while the preconditioned gradient of A is averaged; at t = tau - 1, A
     takes one step on this batch of tau B and is thresholded where lambda > 0. From tau on: stage
     two. Without a first stage (tau = 0) there is no such step. Source: appendix H.
     """
@@ -326,8 +334,9 @@ def refit_step(
     problem: Problem,
     config: Config,
 ) -> Params:
-    """One step V <- V - (eta2 / K_Q) g_V with A rounded and frozen. Delta_V contracts by 1 - (eta2
-    / K_Q) |A|_mu^2 a step. Source: appendix F.
+    """One step V <- V - (eta2 / K_Q) g_V with A rounded and frozen.
+
+    Delta_V contracts by 1 - (eta2 / K_Q) |A|_mu^2 a step. Source: appendix F.
     """
     params = refit_params(state, problem, config)
     slope = batch_slope(key, batch, problem, config)(params)

@@ -1,5 +1,6 @@
-"""Group-sparse classification by one softmax layer: when does attention select the group that
-matters, and what is that worth?
+"""Group-sparse classification: when is the relevant group selected, and what is that worth?
+
+The classifier is one softmax layer, whose attention selects the group.
 """
 
 from jaxtheory.core.theory import Theory

@@ -1,5 +1,6 @@
-"""Closed-form gradient of the layer and of the linear predictor, and the exact reduction of the
-population's descent to six numbers.
+"""Closed-form gradients, and the exact reduction of the population's descent to six numbers.
+
+The gradients are those of the layer and of the linear predictor.
 
 With c = -y sigma(-y f) per sample, a = H^T v, m_j = sum_k a_k S_kj and R_kj = c S_kj (a_k - m_j):
 
@@ -82,14 +83,14 @@ def slope(f: Float[Array, " n"], batch: Batch) -> Float[Array, " n"]:
 
 
 class Reduced(NamedTuple):
-    """The layer on the invariant set, in six numbers. At D = 2, `own` is -`pull`."""
+    """The layer on the invariant set, in six numbers. At D = 2, `diagonal` is -`pull`."""
 
     c: Float[Array, ""]
     a: Float[Array, ""]
     b: Float[Array, ""]
     selected: Float[Array, ""]  # A_{j* j*}
     pull: Float[Array, ""]  # A_{j* l}, l != j*
-    own: Float[Array, ""]  # A_kk, k != j*
+    diagonal: Float[Array, ""]  # A_kk, k != j*
 
 
 def start() -> Reduced:
@@ -105,20 +106,21 @@ def classes(config: Config) -> tuple[Float[Array, "D D"], Float[Array, "D D"], F
 
 
 def positions(reduced: Reduced, config: Config) -> Float[Array, "D D"]:
-    """A, whose columns sum to 0: A_{k j*} = -A_{j* j*} / (D - 1) and A_kl = -(A_{j* l} + A_kk) / (D
-    - 2).
+    """The matrix A, whose columns sum to 0.
+
+    A_{k j*} = -A_{j* j*} / (D - 1) and A_kl = -(A_{j* l} + A_kk) / (D - 2).
     """
     star = model.relevant(config)
     irrelevant = jnp.where(config.num_groups.mask(), 1 - star, 0)
     D = jnp.asarray(config.num_groups.real, float)
-    off_diagonal = -(reduced.pull + reduced.own) / jnp.maximum(D - 2, 1)
+    off_diagonal = -(reduced.pull + reduced.diagonal) / jnp.maximum(D - 2, 1)
     first, second, third = classes(config)
     fourth = irrelevant[:, None] * star[None, :]
     fifth = irrelevant[:, None] * irrelevant[None, :] - third
     return (
         reduced.selected * first
         + reduced.pull * second
-        + reduced.own * third
+        + reduced.diagonal * third
         - reduced.selected / (D - 1) * fourth
         + jnp.where(D > 2, off_diagonal, 0) * fifth
     )
@@ -141,8 +143,10 @@ def embed(reduced: Reduced, problem: Problem, config: Config) -> Params:
 
 
 def project(params: Params, problem: Problem, config: Config) -> Reduced:
-    """The six numbers of the nearest invariant layer: averages over the symmetries, for A after its
-    columns are centered, since those of the form sum to 0. project(embed(reduced)) = reduced.
+    """The six numbers of the nearest invariant layer.
+
+    They are averages over the symmetries, for A after its columns are centered, since those of the
+    form sum to 0. project(embed(reduced)) = reduced.
     """
     v, D = problem.truth, config.num_groups
     a = v @ params.W11 @ v
@@ -157,8 +161,9 @@ def project(params: Params, problem: Problem, config: Config) -> Reduced:
 
 
 def velocity(reduced: Reduced, batch: Batch, problem: Problem, config: Config) -> Reduced:
-    """The rate of change of the six numbers per unit of -eta: the gradient averaged over the
-    symmetries, from D x D arrays per sample alone.
+    """The rate of change of the six numbers per unit of -eta.
+
+    It is the gradient averaged over the symmetries, from D x D arrays per sample alone.
 
     It is the full gradient on the sample completed by all symmetries, and tends to the population's
     gradient as n grows. A moves at rho^2 times dL/dA, since W22 = P A P^T / rho^2.

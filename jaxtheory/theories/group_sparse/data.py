@@ -1,5 +1,6 @@
-"""Data of a run: features in groups, labels by one direction in the relevant group, and the same
-for the downstream task, with a margin.
+"""Data of a run: features in groups, and labels by one direction in the relevant group.
+
+The data of the downstream task are the same, with a margin.
 """
 
 import functools
@@ -18,8 +19,9 @@ TEST_SAMPLES = 1000
 
 
 def problem(key: Array, config: Config) -> Problem:
-    """Draw n training and 1000 test samples, m downstream and 1000 downstream test samples, and
-    both directions.
+    """Draw the samples and the directions of both tasks.
+
+    There are n training and 1000 test samples, m downstream and 1000 downstream test samples.
     """
     d, D, n, m = config.group_dim, config.num_groups, config.num_samples, config.downstream_samples
     for_v, for_train, for_new, for_test = jax.random.split(key, 4)
@@ -39,8 +41,9 @@ def sample(_key: Array, problem: Problem, _config: Config) -> Batch:
 
 
 def tasks(g: Float[Array, "2 d"], old: tuple, new: tuple, config: Config) -> Problem:
-    """Both tasks from their directions g / |g| and, for each task, the draws of its training and
-    test features.
+    """Both tasks from their directions g / |g| and the draws of their features.
+
+    Each task has its own draws of training and test features.
     """
     d, D, n, m = config.group_dim, config.num_groups, config.num_samples, config.downstream_samples
     v = direction(g[0]), direction(g[1])
@@ -63,8 +66,10 @@ def direction(g: Float[Array, " d"]) -> Float[Array, " d"]:
 
 
 def shaped(z: Float[Array, "*n"], law: str) -> Float[Array, "*n"]:
-    """Features of variance 1 from draws: standard normal draws themselves or their signs, or
-    uniform draws on [0, 1) as sqrt 3 (2 z - 1).
+    """Features of variance 1 from draws.
+
+    They are standard normal draws themselves or their signs, or uniform draws on [0, 1) as
+    sqrt 3 (2 z - 1).
     """
     if law == "gaussian":
         return z
@@ -72,8 +77,9 @@ def shaped(z: Float[Array, "*n"], law: str) -> Float[Array, "*n"]:
 
 
 def grouped(x: Float[Array, "d D n"], config: Config) -> Float[Array, "d D n"]:
-    """Features in groups: column j of the result holds the coordinates G_j of the feature vector,
-    whose coordinate i is x[i mod d, i div d].
+    """Features in groups: column j of the result holds the coordinates G_j of the feature vector.
+
+    Coordinate i of the feature vector is x[i mod d, i div d].
     """
     if config.partition == "contiguous":
         return x

@@ -1,5 +1,6 @@
-"""The first step, and the run after attention has selected the group: the loss at a given value,
-and its decay.
+"""The first step, and the run after attention has selected the group.
+
+The laws of that run are the loss at a given value, and its decay.
 
 With all attention on j* (S_{j* j} = 1), f = D c u_{j*} and L(c) = E log(1 + exp(-D c |u|)), u ~
 N(0, sigma_x^2). For large c only small
@@ -33,8 +34,9 @@ def first_step(problem: Problem, config: Config) -> Params:
 
 
 def predict_boundary(config: Config) -> Float[Array, ""]:
-    """eta* = 16 / (D (D + 1)), the largest step size at which descent from 0 is stable along v2 in
-    the direction P 1, which gives all tokens the same value, a bias.
+    """The largest step size at which descent from 0 is stable in the bias, eta* = 16 / (D (D + 1)).
+
+    The bias is v2 in the direction P 1, which gives all tokens the same value.
 
     There f = (v2, P 1) + ..., so that the curvature is |P 1|^2 / 4 = D rho / 4 = D (D + 1) / 8,
     and no other parameter mixes in on the population. It is the largest curvature at the start for
@@ -46,8 +48,9 @@ def predict_boundary(config: Config) -> Float[Array, ""]:
 
 
 def half_normal() -> tuple[np.ndarray, np.ndarray]:
-    """Nodes and weights of E g(|z|), z ~ N(0, 1), for g with kinks near 0: Gauss-Legendre on pieces
-    whose length halves towards 0.
+    """Nodes and weights of E g(|z|), z ~ N(0, 1), for g with kinks near 0.
+
+    They are Gauss-Legendre on pieces whose length halves towards 0.
     """
     x, w = np.polynomial.legendre.leggauss(NODES)
     ends = np.concatenate([[0.0], 12.0 * 0.5 ** np.arange(10, -1, -1)])
@@ -57,17 +60,19 @@ def half_normal() -> tuple[np.ndarray, np.ndarray]:
 
 
 def selected_loss(c: Float[Array, ""], config: Config) -> Float[Array, ""]:
-    """L(c) = E log(1 + exp(-D c |u|)), the loss at |v1| = c under full selection. It is the least
-    of all attention that does not read the features. Attention that picks large u_k u_{j*} gets
-    below it.
+    """L(c) = E log(1 + exp(-D c |u|)), the loss at |v1| = c under full selection.
+
+    It is the least of all attention that does not read the features. Attention that picks large
+    u_k u_{j*} gets below it.
     """
     z, w = (jnp.asarray(part, float) for part in half_normal())
     return jnp.sum(w * jax.nn.softplus(-config.num_groups.real * c * config.noise_scale * z))
 
 
 def selected_run(config: Config, length: int) -> tuple[Float[Array, " t"], Float[Array, " t"]]:
-    """The values c_t and L(c_t), t = 0..length - 1, of c <- c - eta L'(c) from 0, which is descent
-    with all attention on j* from the start.
+    """The values c_t and L(c_t), t = 0..length - 1, of c <- c - eta L'(c) from 0.
+
+    This is descent with all attention on j* from the start.
     """
 
     def step(
@@ -81,8 +86,9 @@ def selected_run(config: Config, length: int) -> tuple[Float[Array, " t"], Float
 
 
 def growth(t: Float[Array, "*t"], config: Config) -> Float[Array, "*t"]:
-    """The growth law c(t) = (3 eta RATE t / (D sigma_x))^(1/3), which solves c' = eta RATE / (D c^2
-    sigma_x).
+    """The growth law c(t) = (3 eta RATE t / (D sigma_x))^(1/3).
+
+    It solves c' = eta RATE / (D c^2 sigma_x).
     """
     return (
         3 * config.learning_rate * RATE * t / (config.num_groups.real * config.noise_scale)
@@ -90,8 +96,9 @@ def growth(t: Float[Array, "*t"], config: Config) -> Float[Array, "*t"]:
 
 
 def decay(t: Float[Array, "*t"], config: Config) -> Float[Array, "*t"]:
-    """The decay law L(t) = (RATE / (D sigma_x))^(2/3) (3 eta t)^(-1/3) for t > 0. The source's T* =
-    1 / (D^3 epsilon^3) would be D^(-1) t^(-1/3).
+    """The decay law L(t) = (RATE / (D sigma_x))^(2/3) (3 eta t)^(-1/3) for t > 0.
+
+    The source's T* = 1 / (D^3 epsilon^3) would be D^(-1) t^(-1/3).
     """
     return (RATE / (config.num_groups.real * config.noise_scale)) ** (2 / 3) * (
         3 * config.learning_rate * t

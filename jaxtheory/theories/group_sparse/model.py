@@ -1,5 +1,6 @@
-"""One softmax layer that classifies by one group of features out of D: config, parameters, forward
-pass and loss.
+"""One softmax layer that classifies by one group of features out of D.
+
+The module has its config, parameters, forward pass and loss.
 
     x_j ~ N(0, sigma_x^2 I_d),  j = 1..D;   y = sign <x_{j*}, v*>,  |v*| = 1,  sign(0) = +1
     h_j = [x_j; p_j],   p_j = (sin(i j pi / (D + 1)))_{i=1..D}
@@ -37,16 +38,16 @@ from jaxtheory.texts.errors import InputError
 class Config(fields.Config):
     """Hyper-parameters of the data, the layer and its training."""
 
-    group_dim: Size | int = size(4, "d", "features of a group", "[2, inf)")
-    num_groups: Size | int = size(6, "D", "groups", "[2, inf)")
+    group_dim: Size = size(4, "d", "features of a group", "[2, inf)")
+    num_groups: Size = size(6, "D", "groups", "[2, inf)")
     relevant_group: int = traced(
         2, "jstar", "the group that decides the label, counted from 1", "[1, inf)"
     )
-    num_samples: Size | int = size(500, "n", "training samples")
+    num_samples: Size = size(500, "n", "training samples")
     learning_rate: float = traced(0.5, "eta", "learning rate of v and W", "(0, inf)")
     noise_scale: float = traced(1.0, "sigma_x", "standard deviation of a feature", "(0, inf)")
     margin: float = traced(0.2, "gamma", "margin of the downstream data along v~", "[0, inf)")
-    downstream_samples: Size | int = size(200, "m", "downstream samples, taken one after the other")
+    downstream_samples: Size = size(200, "m", "downstream samples, taken one after the other")
     downstream_rate: float = traced(0.1, "eta2", "learning rate downstream", "(0, inf)")
     pretraining_steps: int = traced(
         0, "tau", "steps of pre-training before the downstream ones; 0 with start=", "[0, inf)"
@@ -135,9 +136,7 @@ class Params(NamedTuple):
 
 
 class Tuned(NamedTuple):
-    """A layer in training on the downstream task. It is the same function of X, judged on that
-    task.
-    """
+    """A layer in training on the downstream task: the same function of X, judged on that task."""
 
     layer: Params
 
@@ -162,8 +161,9 @@ def relevant(config: Config) -> Float[Array, " D"]:
 
 
 def encodings(config: Config) -> Float[Array, "D D"]:
-    """The encodings P_ij = sin(i j pi / (D + 1)), a symmetric matrix with P^T P = rho I, rho = (D +
-    1) / 2, for the true D; zero beyond.
+    """The encodings P_ij = sin(i j pi / (D + 1)) for the true D; zero beyond.
+
+    P is a symmetric matrix with P^T P = rho I, rho = (D + 1) / 2.
     """
     D = Size.wrap(config.num_groups)
     return positions.sines(D, D)
@@ -178,16 +178,18 @@ def init(_key: Array, _problem: Problem, config: Config) -> Params:
 def positional(
     params: Params, config: Config
 ) -> tuple[Float[Array, " D"], Float[Array, "d D"], Float[Array, "D d"], Float[Array, "D D"]]:
-    """P^T v2, W12 P, P^T W21 and A = P^T W22 P. They do not depend on the sample, so they need not
-    be multiplied per sample.
+    """P^T v2, W12 P, P^T W21 and A = P^T W22 P.
+
+    They do not depend on the sample, so they need not be multiplied per sample.
     """
     P = encodings(config)
     return P.T @ params.v2, params.W12 @ P, P.T @ params.W21, P.T @ params.W22 @ P
 
 
 def scores(params: Params, x: Float[Array, "d D n"], config: Config) -> Float[Array, "D D n"]:
-    """The scores h_k^T W h_j = x_k^T (W11 x_j + W12 p_j) + p_k^T W21 x_j + p_k^T W22 p_j. This
-    takes (2 D + d) d D products a sample, not (d + 2 D)(d + D) D.
+    """The scores h_k^T W h_j = x_k^T (W11 x_j + W12 p_j) + p_k^T W21 x_j + p_k^T W22 p_j.
+
+    This takes (2 D + d) d D products a sample, not (d + 2 D)(d + D) D.
     """
     _, query, key, A = positional(params, config)
     Q = jnp.einsum("ab,bjn->ajn", params.W11, x) + query[:, :, None]
@@ -219,9 +221,7 @@ def token_values(params: Params, x: Float[Array, "d D n"], config: Config) -> Fl
 def output(
     params: Params | Tuned | Linear, x: Float[Array, "d D n"], config: Config
 ) -> Float[Array, " n"]:
-    """The output f = sum_jk a_k S_kj of the layer, or sum_ij beta_ij X_ij of the linear
-    predictor.
-    """
+    """f = sum_jk a_k S_kj of the layer, or sum_ij beta_ij X_ij of the linear predictor."""
     if isinstance(params, Tuned):
         return output(params.layer, x, config)
     if isinstance(params, Linear):

@@ -17,8 +17,9 @@ def accuracy(f: Float[Array, " n"], batch: Batch) -> Float[Array, ""]:
 def selection(
     params: Params | Linear, x: Float[Array, "d D n"], config: Config
 ) -> Float[Array, "D n"]:
-    """S_{j* j} of every query and sample, NaN for padded queries. For a linear predictor it is the
-    share of |beta|^2 in group j*, and 1/D at 0.
+    """S_{j* j} of every query and sample, NaN for padded queries.
+
+    For a linear predictor it is the share of |beta|^2 in group j*, and 1/D at 0.
     """
     D = config.num_groups
     if isinstance(params, Linear):
@@ -36,8 +37,9 @@ def selection(
 
 
 def value(params: Params | Linear, config: Config) -> tuple[Float[Array, " d"], Float[Array, ""]]:
-    """The weights on features, v1 or beta_{j*}, and the squared norm of the rest, |v2|^2 or that of
-    the other groups.
+    """The weights on features, and the squared norm of the rest.
+
+    They are v1 and |v2|^2, or beta_{j*} and the squared norm of the other groups.
     """
     if isinstance(params, Linear):
         own = params.beta @ model.relevant(config)
@@ -48,8 +50,9 @@ def value(params: Params | Linear, config: Config) -> tuple[Float[Array, " d"], 
 def task(
     params: Params | Tuned | Linear, problem: Problem, config: Config
 ) -> tuple[Batch, Batch, Float[Array, " d"]]:
-    """Training set, test set and direction of the task that the parameters are for: v* for the
-    pre-trained layer, v~ for the others.
+    """Training set, test set and direction of the task that the parameters are for.
+
+    The direction is v* for the pre-trained layer, v~ for the others.
     """
     if isinstance(params, Params):
         return problem.train, problem.test, problem.truth
@@ -61,8 +64,9 @@ def task(
 
 
 def metrics(params: Params | Tuned | Linear, problem: Problem, config: Config) -> dict:
-    """Return the metrics on the task that the parameters are for: the pre-training task for `gd`
-    and `population`, the downstream task for the others.
+    """Return the metrics on the task that the parameters are for.
+
+    It is the pre-training task for `gd` and `population`, the downstream task for the others.
 
     loss                      logistic loss on the training set
     test_loss                 logistic loss on 1000 test samples
@@ -142,8 +146,9 @@ def predict(_problem: Problem, config: Config, steps: Int[Array | np.ndarray, " 
 
 
 def assumptions(_problem: Problem, config: Config) -> dict:
-    """Return the source's conditions, with constants 1 and epsilon = 0.1 where it gives none, and
-    the condition for a loss without a spike.
+    """Return the source's conditions, and the condition for a loss without a spike.
+
+    Where the source gives no constants, they are 1 and epsilon = 0.1.
 
     At c = 0 with all attention on j* the loss has curvature (D sigma_x)^2 / 4, stable for eta < 8 /
     (D sigma_x)^2 (derived).

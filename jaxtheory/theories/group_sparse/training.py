@@ -1,5 +1,6 @@
-"""Pre-training by full-batch gradient descent, its six-number reduction, and online SGD on a
-downstream task.
+"""Full-batch gradient descent, its six-number reduction, and online SGD on a downstream task.
+
+The full-batch descent is the pre-training.
 
     gd            full-batch gradient descent on v and W: pre-training
     sgd           the run of gd, made by `from_optax.standard`
@@ -85,8 +86,9 @@ def next_sample(t: Time, problem: Problem, config: Config) -> Batch:
 def downstream_step(
     key: Array, t: Time, state: Params, _batch: tuple, problem: Problem, config: Config
 ) -> Params:
-    """For t < tau a step of pre-training; from tau on, SGD at rate eta2 on one sample a step, where
-    v starts from 0.
+    """A step of pre-training for t < tau, and of SGD at rate eta2 on one sample from tau on.
+
+    At tau v starts from 0.
 
     `attention` is "frozen", which keeps W, "trained", which moves it at the same rate, or
     "scratch", which moves it from W = 0.
@@ -116,8 +118,9 @@ def init_logistic(_key: Array, _problem: Problem, config: Config) -> Linear:
 def logistic_step(
     _key: Array, t: Time, state: Linear, _batch: tuple, problem: Problem, config: Config
 ) -> Linear:
-    """Logistic regression on vec(X) by the same SGD on the same samples. Nothing changes before
-    tau.
+    """Logistic regression on vec(X) by the same SGD on the same samples.
+
+    Nothing changes before tau.
     """
     slope = calculus.gradient(state, next_sample(t, problem, config), problem, config)
     new = from_optax.descended(state, slope, config.downstream_rate)

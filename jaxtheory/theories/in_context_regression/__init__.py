@@ -1,5 +1,6 @@
-"""In-context linear regression by linear attention: does the loss fall at once or in a staircase,
-and where are its steps?
+"""In-context regression: does the loss fall at once or in a staircase, and where are its steps?
+
+The regression is linear, and the model is linear attention.
 """
 
 from jaxtheory.core.theory import Theory

@@ -17,7 +17,9 @@ from jaxtheory.theories.in_context_regression.model import (
 
 
 def gradient(params: Params, batch: Batch, _problem: Problem, config: Config) -> Params:
-    """The gradient of L = mean (y - f)^2. With r = 2 (f - y) / P,
+    """The gradient of L = mean (y - f)^2.
+
+    With r = 2 (f - y) / P,
 
     dL/dA = sum_p r beta x^T,  literal: dL/dv_h = sum_p r S U_h x,  dL/dU_h = sum_p r S v_h x^T
     """

@@ -41,10 +41,10 @@ from jaxtheory.texts.errors import InputError
 class Data(fields.Config):
     """Hyper-parameters of the prompts."""
 
-    dimension: Size | int = size(4, "D", "features of a token")
-    length: Size | int = size(31, "N", "labeled examples of a prompt")
-    num_prompts: Size | int = size(2000, "P", "training prompts")
-    num_test: Size | int = size(2000, "Pt", "test prompts")
+    dimension: Size = size(4, "D", "features of a token")
+    length: Size = size(31, "N", "labeled examples of a prompt")
+    num_prompts: Size = size(2000, "P", "training prompts")
+    num_test: Size = size(2000, "Pt", "test prompts")
     spectrum: float = traced(
         1.0, "a", "eigenvalue d of Lambda falls as (D + 1 - d)^a", "(-inf, inf)"
     )
@@ -57,8 +57,8 @@ class Data(fields.Config):
 class Config(Data):
     """Hyper-parameters of the prompts, the layer and its training."""
 
-    heads: Size | int = size(8, "H", "heads")
-    rank: Size | int = size(1, "R", "rank of the key and query weights of a head")
+    heads: Size = size(8, "H", "heads")
+    rank: Size = size(1, "R", "rank of the key and query weights of a head")
     learning_rate: float = traced(0.5, "eta", "learning rate", "(0, inf)")
     initial_scale: float = traced(0.03, "sigma", "scale of the initial weights", "(0, inf)")
     momentum: float = traced(0.9, "beta", "momentum, and Adam's first decay rate", "[0, 1)")

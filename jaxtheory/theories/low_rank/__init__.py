@@ -1,5 +1,6 @@
-"""A one-layer Transformer on relevant and irrelevant patterns: what rank does its update have, and
-which neurons can be removed?
+"""One-layer Transformer: what rank does its update have, and which neurons can be removed?
+
+The Transformer acts on relevant and irrelevant patterns.
 """
 
 from jaxtheory.core.theory import Theory

@@ -23,8 +23,9 @@ from jaxtheory.theories.low_rank.model import Batch, Config, Params, Problem
 
 
 def slope(F: Float[Array, "n K"], batch: Batch, config: Config) -> Float[Array, "n K"]:
-    """dL/dF: -y weight where margin < 1; with several classes -weight at y and +weight at the
-    rival. It is NaN where F is, so that divergence shows.
+    """dL/dF: -y weight where margin < 1; for several classes -weight at y, +weight at the rival.
+
+    It is NaN where F is, so that divergence shows.
     """
     margin = model.margin(F, batch.label, config)
     active = jnp.where(jnp.isnan(margin), jnp.nan, jnp.where(margin < 1, batch.weight, 0))
@@ -82,8 +83,9 @@ def gradient(params: Params, batch: Batch, problem: Problem, config: Config) -> 
 
 
 def balance_drift(params: Params, problem: Problem, config: Config) -> Float[Array, " law"]:
-    """|change of a difference of Gram matrices| over the sum of both |changes|, which is zero under
-    gradient flow, O(eta) otherwise, and 0 at the start.
+    """|change of a difference of Gram matrices| over the sum of both |changes|.
+
+    It is zero under gradient flow, O(eta) otherwise, and 0 at the start.
 
     QK: W_Q W_Q^T - W_K W_K^T of every head; VO: sum_h W_V W_V^T of the last layer - W_O^T W_O.
     """

@@ -1,5 +1,6 @@
-"""Data of a run: patterns, samples whose label is the majority of two kinds of tokens, output
-signs, and the start.
+"""Data of a run: patterns, samples, output signs, and the start.
+
+The label of a sample is the majority of two kinds of tokens.
 
     exact counts    nrel tokens of a pattern of class y, nconf of another class, per of each
                     irrelevant pattern, in random order
@@ -25,8 +26,10 @@ from jaxtheory.theories.low_rank.model import Batch, Config, Problem
 
 
 def problem(key: Array, config: Config) -> Problem:
-    """Draw training and test set, signs of A, W_O(0) / xi, directions of the start and an order of
-    the neurons.
+    """Draw the samples and all that is random in the start.
+
+    These are training and test set, signs of A, W_O(0) / xi, directions of the start and an order
+    of the neurons.
     """
     for_data, for_model = jax.random.split(key)
     U = patterns(config)
@@ -37,9 +40,7 @@ def problem(key: Array, config: Config) -> Problem:
 def start(
     key: Array, config: Config
 ) -> tuple[Float[Array, "K m T"], Float[Array, "m ma"], Float[Array, "d d"], Float[Array, " m"]]:
-    """Draw the signs of A, W_O(0) / xi, the basis of W_Q(0) and W_K(0), and the order of the
-    neurons.
-    """
+    """Draw the signs of A, W_O(0) / xi, the basis of W_Q(0) and W_K(0), and the neurons' order."""
     m, d = config.num_neurons, config.dimension
     outputs = config.num_classes if config.task == "multiclass" else Size(1)
     positions = model.length(config) if config.output == "per_token" else Size(1)
@@ -59,8 +60,9 @@ def start(
 
 
 def rotation(key: Array, config: Config) -> Float[Array, "d d"]:
-    """A random rotation with orthonormal rows, by Gram-Schmidt, applied twice, on Gaussian rows;
-    zero beyond d.
+    """A random rotation with orthonormal rows; zero beyond d.
+
+    It is made by Gram-Schmidt, applied twice, on Gaussian rows.
     """
     d = config.dimension
 
@@ -75,8 +77,10 @@ def rotation(key: Array, config: Config) -> Float[Array, "d d"]:
 
 
 def patterns(config: Config) -> Float[Array, "M d"]:
-    """U: e_1..e_M or the given patterns, with mu_2 <- cos mu_1 + sqrt(1 - cos^2) mu_2, and then
-    each irrelevant mu_j <- ov mu_(j mod R) + sqrt(1 - ov^2) mu_j.
+    """U: e_1..e_M or the given patterns, with coherence cos and overlap ov.
+
+    They are changed by mu_2 <- cos mu_1 + sqrt(1 - cos^2) mu_2, and then each irrelevant
+    mu_j <- ov mu_(j mod R) + sqrt(1 - ov^2) mu_j.
     """
     M, d = config.num_patterns, config.dimension
     if config.given is None:
@@ -93,8 +97,9 @@ def patterns(config: Config) -> Float[Array, "M d"]:
 
 
 def datasets(key: Array, U: Float[Array, "M d"], config: Config) -> tuple[Batch, Batch]:
-    """Draw training and test set with one draw and a key for each sample. Labels are flipped in
-    training only.
+    """Draw training and test set with one draw and a key for each sample.
+
+    Labels are flipped in training only.
     """
     sizes = (config.num_samples, config.num_test)
     keys = jnp.concatenate(
@@ -116,8 +121,9 @@ def datasets(key: Array, U: Float[Array, "M d"], config: Config) -> tuple[Batch,
 def one_sample(
     key: Array, index: Int[Array, ""], U: Float[Array, "M d"], config: Config
 ) -> tuple[Float[Array, "L d"], Int[Array, ""], Int[Array, " L"]]:
-    """Draw tokens (L, d), class and patterns (L,) of one sample. `index` sets the class where
-    labels are balanced.
+    """Draw tokens (L, d), class and patterns (L,) of one sample.
+
+    `index` sets the class where labels are balanced.
     """
     L, C, R = model.length(config), config.num_classes, config.num_relevant_patterns
     relevant, voters = config.num_relevant.n, config.num_relevant.n + config.num_confusion.n
@@ -192,8 +198,9 @@ def relevant(batch: Batch, config: Config) -> Bool[Array, "n L"]:
 
 
 def class_means(problem: Problem, config: Config) -> Float[Array, "C d"]:
-    """m_c: the mean token of class c in exact counts, averaged over the patterns that its samples
-    show.
+    """m_c: the mean token of class c in exact counts.
+
+    It is averaged over the patterns that the samples of the class show.
     """
     R, C, M = config.num_relevant_patterns, config.num_classes, config.num_patterns
     r, c = indices(M.cap)[None, :], indices(C.cap)[:, None]

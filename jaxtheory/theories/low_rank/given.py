@@ -109,8 +109,10 @@ def samples(arrays: dict[str, Any], kind: str, config: Config) -> Batch:
 
 
 def own_config(arrays: dict[str, Any], n: dict[str, int], settings: dict[str, Any]) -> Config:
-    """The config of given samples. All L tokens count as `num_relevant` where the settings name no
-    counts, and the other sizes that nothing determines are as small as possible.
+    """The config of given samples.
+
+    All L tokens count as `num_relevant` where the settings name no counts, and the other sizes that
+    nothing determines are as small as possible.
     """
     labels = [arrays[name] for name in ("labels", "test_labels") if arrays[name] is not None]
     low, top = (int(f(jnp.stack([f(y) for y in labels]))) for f in (jnp.min, jnp.max))

@@ -1,5 +1,6 @@
-"""Laws before training: the attention that the data offer, neurons that stay small, ranks, and the
-first step.
+"""Laws before training: attention, neurons that stay small, ranks, and the first step.
+
+The attention is that which the data offer.
 """
 
 import jax.numpy as jnp
@@ -43,8 +44,9 @@ def carried_means(problem: Problem, config: Config) -> Float[Array, "C ma"]:
 
 
 def dead_fraction(problem: Problem, config: Config) -> Float[Array, ""]:
-    """1/2 - theta / 2 pi, the share of neurons that are inactive on both class means at the start,
-    where theta is the angle of the means. There are two classes.
+    """1/2 - theta / 2 pi, the share of neurons that are inactive on both class means at the start.
+
+    theta is the angle of the means. There are two classes.
 
     W_V(0) is a multiple of the identity and o_i(0) is isotropic. With exact counts and orthonormal
     patterns cos theta = (2 nrel nconf + (M - 2) per^2) / (nrel^2 + nconf^2 + (M - 2) per^2).
@@ -56,8 +58,9 @@ def dead_fraction(problem: Problem, config: Config) -> Float[Array, ""]:
 
 
 def small_fraction(problem: Problem, config: Config) -> Float[Array, ""]:
-    """Phi(-kappa sigma sqrt(d) / (sqrt(L) |m|)), the share of neurons that stay small because they
-    are inactive, or nearly so, on their own class mean m.
+    """Phi(-kappa sigma sqrt(d) / (sqrt(L) |m|)), the share of neurons that stay small.
+
+    They do because they are inactive, or nearly so, on their own class mean m.
 
     The mean of L tokens is m + sigma z / sqrt(L): a neuron grows where o^T m exceeds -kappa times
     the size of its noise. kappa = 1.05 is fitted. It holds for Gaussian noise, with the mean |m|
@@ -75,8 +78,10 @@ def small_fraction(problem: Problem, config: Config) -> Float[Array, ""]:
 
 
 def ranks(config: Config) -> Float[Array, " matrix"]:
-    """The ranks of the trained changes: the number of relevant patterns that occur independently
-    for W_Q and W_K, the number of classes for W_V and W_O.
+    """The ranks of the trained changes.
+
+    They are the number of relevant patterns that occur independently for W_Q and W_K, the number of
+    classes for W_V and W_O.
 
     Source: derived and measured; the paper states the number of label-relevant patterns for all
     four, which agrees for R = C = 2.
@@ -92,8 +97,9 @@ def ranks(config: Config) -> Float[Array, " matrix"]:
 
 
 def first_step(params: Params, batch: Batch, problem: Problem, config: Config) -> Params:
-    """The gradient at uniform attention, p_l = 1/L, of one layer: with x_ the mean token and Cov =
-    X X^T / L - x_ x_^T of each sample,
+    """The gradient at uniform attention, p_l = 1/L, of one layer.
+
+    With x_ the mean token and Cov = X X^T / L - x_ x_^T of each sample,
 
     dW_O = sum_l G_l (W_V x_)^T,   dW_V = sum_l D_l x_^T,   dW_Q = W_K Cov W_V^T sum_l D_l x_l^T,
                                                             dW_K = W_Q sum_l x_l (Cov W_V^T D_l)^T.
@@ -122,8 +128,10 @@ def first_step(params: Params, batch: Batch, problem: Problem, config: Config) -
 
 
 def noiseless_null(problem: Problem, config: Config) -> Float[Array, " d"]:
-    """v with mu_j^T v = 1 for every pattern, (mu_1 + mu_2) / (1 + cos) + the other relevant ones +
-    sum of (mu_j - ov mu_(j mod R)) / (1 + ov) over the irrelevant: without noise Delta W_K v = 0.
+    """v with mu_j^T v = 1 for every pattern: without noise Delta W_K v = 0.
+
+    v is (mu_1 + mu_2) / (1 + cos) + the other relevant ones + sum of
+    (mu_j - ov mu_(j mod R)) / (1 + ov) over the irrelevant.
 
     Gradients in the scores sum to zero over the keys, and X^T v = 1: irrelevant keys lose what
     relevant ones gain. This holds for the first layer alone, whose inputs are patterns, and for

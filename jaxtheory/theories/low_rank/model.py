@@ -1,5 +1,6 @@
-"""A one-layer Transformer on tokens of relevant, confusing and irrelevant patterns: config,
-parameters, forward pass and hinge loss.
+"""A one-layer Transformer on tokens of relevant, confusing and irrelevant patterns.
+
+The module has its config, parameters, forward pass and hinge loss.
 
     F_k(X) = (1/|S|) sum_{l in S} a_(l),k^T relu(W_O sum_h W_V^h X softmax(X^T W_K^h^T W_Q^h x_l)),
         X = [x_1 .. x_L], x_l = mu + noise
@@ -43,24 +44,22 @@ from jaxtheory.texts.errors import InputError
 class Config(fields.Config):
     """Hyper-parameters. The defaults are setting S1, where one vector a serves all positions."""
 
-    num_patterns: Size | int = size(20, "M", "patterns", "[3, inf)")
-    num_relevant_patterns: Size | int = size(2, "R", "label-relevant patterns", "[2, inf)")
-    num_classes: Size | int = size(2, "C", "classes", "[2, inf)")
-    dimension: Size | int = size(20, "d", "dimension of a token", "[2, inf)")
-    query_dim: Size | int = size(20, "m_b", "rows of W_Q and W_K over all heads")
-    value_dim: Size | int = size(20, "m_a", "rows of W_V")
-    num_neurons: Size | int = size(200, "m", "neurons, rows of W_O")
-    num_relevant: Size | int = size(9, "nrel", "tokens of the label's pattern")
-    num_confusion: Size | int = size(
+    num_patterns: Size = size(20, "M", "patterns", "[3, inf)")
+    num_relevant_patterns: Size = size(2, "R", "label-relevant patterns", "[2, inf)")
+    num_classes: Size = size(2, "C", "classes", "[2, inf)")
+    dimension: Size = size(20, "d", "dimension of a token", "[2, inf)")
+    query_dim: Size = size(20, "m_b", "rows of W_Q and W_K over all heads")
+    value_dim: Size = size(20, "m_a", "rows of W_V")
+    num_neurons: Size = size(200, "m", "neurons, rows of W_O")
+    num_relevant: Size = size(9, "nrel", "tokens of the label's pattern")
+    num_confusion: Size = size(
         3, "nconf", "tokens of another class's pattern, fewer than nrel", "[0, inf)"
     )
-    num_irrelevant_each: Size | int = size(
-        1, "per", "tokens of each irrelevant pattern", "[0, inf)"
-    )
-    batch_size: Size | int = size(32, "B", "distinct training samples per step")
-    num_samples: Size | int = size(600, "N", "training samples")
-    num_test: Size | int = size(300, "Nt", "test samples")
-    lora_rank: Size | int = size(2, "rlora", "rank of the factors that `lora` trains")
+    num_irrelevant_each: Size = size(1, "per", "tokens of each irrelevant pattern", "[0, inf)")
+    batch_size: Size = size(32, "B", "distinct training samples per step")
+    num_samples: Size = size(600, "N", "training samples")
+    num_test: Size = size(300, "Nt", "test samples")
+    lora_rank: Size = size(2, "rlora", "rank of the factors that `lora` trains")
     noise: float = traced(
         0.1,
         "sigma",
@@ -232,8 +231,9 @@ def _given_violations(given: Any, M: Any, d: Any) -> list[str]:
 
 
 class Batch(NamedTuple):
-    """Samples: tokens, classes, the pattern of each token, and the weights of their mean; zero
-    beyond the sizes.
+    """Samples: tokens, classes, the pattern of each token, and the weights of their mean.
+
+    All are zero beyond the sizes.
     """
 
     tokens: Float[Array, "n L d"]
@@ -252,8 +252,9 @@ class Params(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """Training and test set, patterns U, signs of A, standard normal W_O(0) / xi, directions of
-    W_Q(0) and W_K(0), and a random order.
+    """Training and test set, patterns U, signs of A, directions of the start, and a random order.
+
+    `normal` is the standard normal W_O(0) / xi, `basis` has the directions of W_Q(0) and W_K(0).
 
     `initial` makes W(0) of these, or returns `start` if it is given. `basis` is the identity for
     one head, so that W_Q(0) = W_K(0) = delta I, else a random rotation.
@@ -270,8 +271,9 @@ class Problem(NamedTuple):
 
 
 class Forward(NamedTuple):
-    """One forward pass: the input of each layer, its queries, keys and attention, v = sum_h W_V^h X
-    p, h = W_O v of the last layer, and F.
+    """One forward pass: the input of each layer, its queries, keys and attention, and v, h and F.
+
+    v = sum_h W_V^h X p and h = W_O v are those of the last layer.
     """
 
     inputs: tuple[Float[Array, "n L d"], ...]
@@ -287,8 +289,9 @@ class Forward(NamedTuple):
 
 
 def rounded(x: Array) -> Array:
-    """The number itself, behind a clip, so that a compiler neither reorders products nor fuses a
-    product into a sum across it.
+    """The number itself, behind a clip that keeps a compiler from moving products.
+
+    The compiler neither reorders products nor fuses a product into a sum across it.
 
     Otherwise a product is rounded in one program and not in another, and W - W(0) is not zero at
     the start.
@@ -331,8 +334,9 @@ def query_weights(config: Config) -> Float[Array, " L"]:
 
 
 def matrix_names(config: Config) -> list[str]:
-    """WQ, WK, WV, WO, with .l and .h counted from 1 where there are several layers and heads, in
-    the order of `analyses.ranks.matrices`.
+    """WQ, WK, WV, WO, with .l and .h where there are several layers and heads.
+
+    They count from 1. The order is that of `analyses.ranks.matrices`.
     """
     layer = lambda i: f".l{i + 1}" if config.num_layers > 1 else ""
     head = lambda j: f".h{j + 1}" if config.num_heads > 1 else ""
@@ -359,8 +363,9 @@ def fit(params: Params, batch: Batch, problem: Problem, config: Config) -> None:
 
 
 def initial(problem: Problem, config: Config) -> Params:
-    """W(0): W_Q^h = W_K^h = delta times m_b/H rows of the basis, W_V^h = rv delta I / H, W_O ~ N(0,
-    xi^2).
+    """The start W(0), with W_O ~ N(0, xi^2).
+
+    W_Q^h = W_K^h = delta times m_b/H rows of the basis, W_V^h = rv delta I / H.
 
     Source: section II; IV prints delta^2 for delta. Heads: rows of a random rotation, so that no
     head sees the relevant patterns alone.
@@ -387,8 +392,9 @@ def initial(problem: Problem, config: Config) -> Params:
 
 
 def embed(U: Float[Array, "M d"], n: Size | int) -> Float[Array, "M n"]:
-    """Patterns as rows of n coordinates, as diag(delta) carries them to queries and values: cut off
-    or filled with zeros.
+    """Patterns as rows of n coordinates, cut off or filled with zeros.
+
+    This is how diag(delta) carries them to queries and values.
     """
     n = Size.wrap(n)
     least = min(n.cap, U.shape[1])
@@ -407,8 +413,9 @@ def change(params: Params, problem: Problem, config: Config) -> Params:
 
 
 def output_weights(problem: Problem, config: Config) -> Float[Array, "K m T"]:
-    """The output weights A = signs / sqrt(m). Raise InputError where per-token weights are tied to
-    another length.
+    """The output weights A = signs / sqrt(m).
+
+    Raise InputError where per-token weights are tied to another length.
     """
     if config.output == "per_token" and problem.signs.shape[2] != length(config).cap:
         raise InputError(
@@ -424,8 +431,9 @@ def output_weights(problem: Problem, config: Config) -> Float[Array, "K m T"]:
 def forward(
     params: Params, tokens: Float[Array, "n L d"], problem: Problem, config: Config
 ) -> Forward:
-    """The forward pass of equation (1). Keys beyond L get no attention, and positions outside S
-    have no weight in F.
+    """The forward pass of equation (1).
+
+    Keys beyond L get no attention, and positions outside S have no weight in F.
     """
     L = length(config)
     mask = None if L.value is None else L.mask()[None, None, None, :]
@@ -471,9 +479,7 @@ def rival(F: Float[Array, "n C"], label: Int[Array, " n"], config: Config) -> In
 
 
 def margin(F: Float[Array, "n K"], label: Int[Array, " n"], config: Config) -> Float[Array, " n"]:
-    """The margin y F, or F_y - max_{k != y} F_k, which is positive where the prediction is
-    right.
-    """
+    """The margin y F, or F_y - max_{k != y} F_k, positive where the prediction is right."""
     if config.task == "binary":
         return sign_of(label, F.dtype) * F[:, 0]
     pick = lambda k: jnp.take_along_axis(F, k[:, None], axis=1)[:, 0]

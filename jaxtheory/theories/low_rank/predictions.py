@@ -152,8 +152,9 @@ def predict(
 
 
 def assumptions(problem: Problem, config: Config) -> dict[str, tuple[Array, Array]]:
-    """Return the conditions of the source, each with its margin, negative where it fails. Constants
-    that the source leaves open are 1.
+    """Return the conditions of the source, each with its margin, negative where it fails.
+
+    Constants that the source leaves open are 1.
 
     The paper's own experiments violate the first two (|x| = 1.09 and |noise| = 0.45 against 1/M =
     0.05 at sigma = 0.1, d = M = 20).

@@ -1,5 +1,7 @@
-"""Mini-batch SGD on W_Q, W_K, W_V, W_O with one step size (equation 5), W <- W - eta dL/dW for all
-four, and LoRA; momentum, adam, sign and sgd_cosine take the place of SGD (`from_optax.standard`).
+"""Mini-batch SGD on W_Q, W_K, W_V, W_O with one step size (equation 5), and LoRA.
+
+A step is W <- W - eta dL/dW for all four. momentum, adam, sign and sgd_cosine take the place of SGD
+(`from_optax.standard`).
 
     sgd         mini-batch SGD on the four matrices
     momentum    the same with momentum beta

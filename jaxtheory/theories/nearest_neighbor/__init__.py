@@ -1,5 +1,6 @@
-"""One-nearest-neighbor prediction in context: does softmax attention, trained from zero, select the
-nearest example?
+"""The nearest neighbor in context: does softmax attention, trained from zero, select it?
+
+One-nearest-neighbor prediction answers with the label of the example nearest to the query.
 """
 
 from jaxtheory.core.theory import Theory

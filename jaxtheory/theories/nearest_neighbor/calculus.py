@@ -67,8 +67,9 @@ def gradient(params: Params, batch: Prompts, _problem: Problem, config: Config) 
 
 
 def averaged_gradient(params: Reduced, batch: Prompts, config: Config) -> Reduced:
-    """The gradient in (xi1, xi2) for averaged labels, in one pass over the tokens. The largest
-    logit belongs to the largest or the smallest t, or to the query.
+    """The gradient in (xi1, xi2) for averaged labels, in one pass over the tokens.
+
+    The largest logit belongs to the largest or the smallest t, or to the query.
 
     Source: derived.
     """
@@ -107,8 +108,9 @@ def lift(params: Reduced, config: Config) -> Full:
 
 
 def rates(config: Config) -> Reduced:
-    """The rates at which xi1 and xi2 move when W moves at rate eta: eta / d and eta, since dL/dxi1
-    = tr dL/dW_11 while xi1 = tr W_11 / d.
+    """The rates at which xi1 and xi2 move when W moves at rate eta: eta / d and eta.
+
+    The reason is that dL/dxi1 = tr dL/dW_11 while xi1 = tr W_11 / d.
 
     Source: derived; the source leaves the 1/d out.
     """
@@ -117,10 +119,10 @@ def rates(config: Config) -> Reduced:
 
 
 def off_structure(params: Params, config: Config) -> dict[str, Float[Array, ""]]:
-    """Three distances from the two-parameter form: |W - diag(xi1 I, 0, -xi2)|_F with xi1 = tr W_11
-    / d and xi2 = -W_33, the largest entry off the diagonal, and max - min of diag W_11.
+    """Three distances from the two-parameter form, which are 0 for that form.
 
-    All three are 0 for the two-parameter form.
+    They are |W - diag(xi1 I, 0, -xi2)|_F with xi1 = tr W_11 / d and xi2 = -W_33, the largest entry
+    off the diagonal, and max - min of diag W_11.
     """
     if not isinstance(params, Full):
         return dict.fromkeys(

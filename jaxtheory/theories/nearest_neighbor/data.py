@@ -1,5 +1,6 @@
-"""Data of a run: prompts of independent uniform points on the sphere with their labels, test sets
-under shift, and prompts as inner products alone.
+"""Data of a run: labeled prompts, test sets under shift, and prompts as inner products alone.
+
+The examples and the query of a prompt are independent uniform points on the sphere.
 """
 
 from typing import Any
@@ -32,11 +33,10 @@ def sample(_key: Array, problem: Problem, _config: Config) -> Prompts:
 
 
 def draw_prompts(key: Array, count: Size | int, config: Config, labeled: bool = True) -> Prompts:
-    """Draw prompts with examples and query independent and uniform on the sphere. Labels are those
-    of `labeled_by`.
+    """Draw prompts with examples and query independent and uniform on the sphere.
 
-    Among the draws, point i = 0 is the query, and a label comes before the d coordinates of its
-    example.
+    Labels are those of `labeled_by`. Among the draws, point i = 0 is the query, and a label comes
+    before the d coordinates of its example.
     """
     d = config.dimension
     points = draws.normal(key, count, larger(config.context), larger(d) if labeled else d)
@@ -91,7 +91,7 @@ def closest(t: Float[Array, "B N"], config: Config) -> Int[Array, " B"]:
     )
 
 
-def larger(n: Size | int) -> Size:
+def larger(n: Size) -> Size:
     """The size n + 1."""
     return Size(n.cap + 1, None if n.value is None else n.value + 1)
 
@@ -110,11 +110,12 @@ def at_example(prompts: Prompts) -> Prompts:
 
 
 def flipped(prompts: Prompts, delta: Float[Array, ""] | float, config: Config) -> Prompts:
-    """Replace every x_j, j != i*, with |x_j - q|^2 <= delta by -x_j. Source: appendix B, at second
-    hand.
+    """Replace every x_j, j != i*, with |x_j - q|^2 <= delta by -x_j.
 
     With q = x_{i*} the others are then min(delta, 4 - delta) away or more: beyond delta = 2 a
     flipped example may lie nearer than delta.
+
+    Source: appendix B, at second hand.
     """
     rivals = ~model.at_nearest(prompts).T & config.context.mask()[None, :]
     near = (2 - 2 * prompts.t <= delta) & rivals
@@ -123,8 +124,9 @@ def flipped(prompts: Prompts, delta: Float[Array, ""] | float, config: Config) -
 
 
 def relabeled(prompts: Prompts, delta: Float[Array, ""] | float) -> Prompts:
-    """Set y_j = y_{i*} wherever |x_j - q|^2 < |x_{i*} - q|^2 + delta. Examples of another label are
-    then delta farther than the nearest, or more.
+    """Set y_j = y_{i*} wherever |x_j - q|^2 < |x_{i*} - q|^2 + delta.
+
+    Examples of another label are then delta farther than the nearest, or more.
 
     Source: the condition of the theorem on distribution shift; this way to satisfy it is ours.
     """
@@ -136,11 +138,10 @@ def relabeled(prompts: Prompts, delta: Float[Array, ""] | float) -> Prompts:
 
 
 def inner_products(key: Array, count: Size | int, config: Config) -> Float[Array, "B N"]:
-    """Draw independent t with (t + 1)/2 ~ Beta((d-1)/2, (d-1)/2) from two uniforms, as cos(2 pi U)
-    sqrt(1 - V^(2 / (d-2))), or cos(2 pi U) for d = 2.
+    """Draw independent t with (t + 1)/2 ~ Beta((d-1)/2, (d-1)/2) from two uniforms.
 
-    Two coordinates of a point on the sphere have a uniform angle and a squared radius 1 - V^(2 /
-    (d-2)). Source: Ulrich's method.
+    t = cos(2 pi U) sqrt(1 - V^(2 / (d-2))), or cos(2 pi U) for d = 2. Two coordinates of a point on
+    the sphere have a uniform angle and a squared radius 1 - V^(2 / (d-2)). Source: Ulrich's method.
     """
     d, N = config.dimension.real, config.context
     U, V = (draws.uniform(k, count, N).astype(float) for k in jax.random.split(key))

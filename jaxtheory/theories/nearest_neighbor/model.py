@@ -1,5 +1,6 @@
-"""One softmax layer that answers with the label of the nearest neighbor in its prompt: config,
-prompts, parameters, forward pass and loss.
+"""One softmax layer that answers with the label of the nearest neighbor in its prompt.
+
+The module has its config, prompts, parameters, forward pass and loss.
 
     H = [h_1 .. h_N h_q] = [[x_1 .. x_N q], [y_1 .. y_N 0], [0 .. 0 1]]
     x_i, q ~ U(S^(d-1)),   E y_i y_j = 1[i = j] given x, q
@@ -43,8 +44,8 @@ from jaxtheory.ops.positions import indices
 class Config(fields.Config):
     """Hyper-parameters of the prompts, the layer and its training."""
 
-    dimension: Size | int = size(4, "d", "dimension of examples and query", "[2, inf)")
-    context: Size | int = size(4, "N", "labeled examples in a prompt")
+    dimension: Size = size(4, "d", "dimension of examples and query", "[2, inf)")
+    context: Size = size(4, "N", "labeled examples in a prompt")
     learning_rate: float = traced(1.0, "eta", "learning rate of W", "(0, inf)")
     mask: float = traced(
         5.0, "sigma", "initial xi2, which keeps the query from attending to itself", "[0, inf)"
@@ -60,10 +61,10 @@ class Config(fields.Config):
     warmup_steps: int = traced(
         0, "tauw", "steps in which Adam's rate rises to its value; 0 for none", "[0, inf)", "steps"
     )
-    num_prompts: Size | int = size(
+    num_prompts: Size = size(
         4000, "B", "training prompts; fresh ones per step for the algorithm online"
     )
-    num_test: Size | int = size(2000, "M", "test prompts")
+    num_test: Size = size(2000, "M", "test prompts")
     separation: float = evaluation(
         0.1,
         "delta",
@@ -90,8 +91,10 @@ class Prompts(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """Training prompts, test prompts of the same law with drawn labels, and those test examples
-    with x_1 as the query, before any shift.
+    """Training prompts, test prompts, and the test examples with x_1 as the query.
+
+    The test prompts have the law of the training prompts, and drawn labels. The last ones are
+    before any shift.
     """
 
     train: Prompts
@@ -131,9 +134,7 @@ def at_nearest(prompts: Prompts) -> Bool[Array, "N B"]:
 
 
 def picked(values: Float[Array, "N B"], prompts: Prompts) -> Float[Array, " B"]:
-    """The value at i*. If `values` are the labels, it is the exact one-nearest-neighbor
-    prediction.
-    """
+    """The value at i*: of labels, the exact one-nearest-neighbor prediction."""
     return jnp.sum(jnp.where(at_nearest(prompts), values, 0), axis=0)
 
 
@@ -143,11 +144,10 @@ def init(_key: Array, _problem: Problem, config: Config) -> Reduced:
 
 
 def logits(params: Params, prompts: Prompts) -> Float[Array, "tokens B"]:
-    """The logits h_i^T W h_q for i = 1..N and for the query. Labels that are averaged are left out,
-    since their row of W stays 0.
+    """The logits h_i^T W h_q for i = 1..N and for the query.
 
     They are xi1 t_i and xi1 - xi2; for a full W, with m = W h_q, they are <x_i, m_x> + y_i m_y and
-    <q, m_x> + m_1.
+    <q, m_x> + m_1. Labels that are averaged are left out, since their row of W stays 0.
     """
     if isinstance(params, Reduced):
         of_query = jnp.broadcast_to(params.xi1 - params.xi2, prompts.t.shape[:1])
@@ -168,8 +168,9 @@ def attend(params: Params, prompts: Prompts, config: Config) -> Float[Array, "to
 
 
 def deviation(s: Float[Array, "tokens B"], prompts: Prompts) -> Float[Array, " B"]:
-    """The deviation f - y_{i*} = sum_i s_i (y_i - y_{i*}) - s_q y_{i*}, without cancellation where
-    s* is near 1.
+    """The deviation f - y_{i*} = sum_i s_i (y_i - y_{i*}) - s_q y_{i*}.
+
+    This form has no cancellation where s* is near 1.
     """
     y = prompts.y.T
     best = picked(y, prompts)
@@ -177,8 +178,9 @@ def deviation(s: Float[Array, "tokens B"], prompts: Prompts) -> Float[Array, " B
 
 
 def squared_errors(s: Float[Array, "tokens B"], prompts: Prompts) -> Float[Array, " B"]:
-    """(f - y_{i*})^2, or its mean over labels Q - 2 s* + 1 = sum_{i != i*} s_i^2 + (sum_{i != i*}
-    s_i + s_q)^2.
+    """The error (f - y_{i*})^2, or its mean over labels where they are averaged.
+
+    The mean is Q - 2 s* + 1 = sum_{i != i*} s_i^2 + (sum_{i != i*} s_i + s_q)^2.
     """
     if prompts.y is not None:
         return deviation(s, prompts) ** 2
@@ -192,8 +194,9 @@ def loss(params: Params, batch: Prompts, _problem: Problem, config: Config) -> F
 
 
 def attention_map(params: Params, problem: Problem, config: Config) -> Float[Array, "query tokens"]:
-    """The attention of the query to the N examples, from the nearest on, and to itself, averaged
-    over the test prompts.
+    """The attention of the query to the N examples and to itself, averaged over the test prompts.
+
+    The examples come from the nearest on.
     """
     s = attend(params, problem.test, config)
     distance = jnp.where(config.context.mask()[:, None], -problem.test.t.T, jnp.inf)

@@ -100,8 +100,9 @@ def predict(
 
 
 def assumptions(_problem: Problem, config: Config) -> dict[str, tuple[Array, Array]]:
-    """Return the theorem's conditions with constant 1 (the source's constants are lost) and their
-    margins, negative where they fail.
+    """Return the theorem's conditions and their margins, negative where they fail.
+
+    The conditions have constant 1, since the source's constants are lost.
     """
     d, N = (jnp.asarray(size.real, float) for size in (config.dimension, config.context))
     sigma, xi0 = jnp.asarray(config.mask, float), jnp.asarray(config.initial_alignment, float)

@@ -1,5 +1,6 @@
-"""Gradient descent on the two parameters or on W: W <- W - eta dL/dW (the talk prints a plus),
-which moves xi1 by eta/d and xi2 by eta.
+"""Gradient descent on the two parameters or on W: W <- W - eta dL/dW.
+
+It moves xi1 at rate eta/d and xi2 at rate eta. The talk prints a plus.
 
 reduced      (xi1, xi2) on the fixed prompts
 literal      the full W on the same prompts: the reduced run up to how far finitely many prompts are
@@ -78,8 +79,9 @@ def init_literal(key: Array, problem: Problem, config: Config) -> Full:
 
 
 def natural(params: Params, batch: Prompts, problem: Problem, config: Config) -> Params:
-    """The gradient (dL/dxi1 / d, dL/dxi2), along which a step at rate eta is a step of W, or dL/dW
-    of a full W.
+    """The gradient (dL/dxi1 / d, dL/dxi2), or dL/dW of a full W.
+
+    A step along the former at rate eta is a step of W.
     """
     return rescaled(calculus.gradient(params, batch, problem, config), problem, config)
 

@@ -1,5 +1,6 @@
-"""A walk on a circle, learned by one softmax layer: when does attention select the parent token,
-and what does the value matrix learn?
+"""A walk on a circle: when does attention select the parent, and what does the value matrix learn?
+
+One softmax layer learns the walk. The parent is the last token, one step from the predicted state.
 
 Source: W. Shi and Y. Cao, "Towards Understanding Transformers in Learning Random Walks", arXiv
 2511.23239, and Y. Cao's talk about it. Only the abstract of the paper and the slides were read;

@@ -108,8 +108,9 @@ def _by_label(rows: Float[Array, "B n"], batch: Batch, K: int) -> Float[Array, "
 
 
 def _pull_back(u: Float[Array, " K"], w: Float[Array, " N"], config: Config) -> Float[Array, "D D"]:
-    """[u; sum_j w_j p_j] [0; p_N]^T with each token divided by its norm: the transpose of
-    `model.scores` applied to (u, w).
+    """The transpose of `model.scores` applied to (u, w).
+
+    It is [u; sum_j w_j p_j] [0; p_N]^T with each token divided by its norm.
     """
     _, n, n_query = model.token_norms(config)
     P = model.encodings(config)
@@ -126,8 +127,9 @@ def reduce(params: Literal, config: Config) -> Reduced:
 
 
 def lift(params: Reduced, config: Config) -> Literal:
-    """The smallest W with the given scores: rank 1, [a; b] p_N^T with b in the span of the
-    encodings. reduce(lift(params)) = params.
+    """The smallest W with the given scores, for which reduce(lift(params)) = params.
+
+    It has rank 1: [a; b] p_N^T with b in the span of the encodings.
     """
     rate_u, rate_w = model.rates(config)
     return Literal(params.V, _pull_back(params.u / rate_u, params.w / rate_w, config), params.A)

@@ -1,5 +1,6 @@
-"""Data of a run: walks on the circle, or two question-answering tasks over 19 words, which are
-sentences with the answer as the label.
+"""Data of a run: walks on the circle, or two question-answering tasks over 19 words.
+
+The questions are sentences with the answer as the label.
 
     qa1  Based on the list a_1 .. a_5 which type of fruit appears most frequently    a_i fair and
          independent; the answer is the majority
@@ -52,8 +53,9 @@ def transition(config: Config) -> Float[Array, "K K"]:
 
 
 def label_law(batch: Batch, config: Config) -> Float[Array, "B K"]:
-    """The optimal predictor P(y | s_1..s_{N-1}): row s_{N-1} of Pi for the walk, the answer itself
-    for the questions.
+    """The optimal predictor P(y | s_1..s_{N-1}).
+
+    It is row s_{N-1} of Pi for the walk, and the answer itself for the questions.
     """
     K = config.num_states
     if config.task == "walk":
@@ -65,11 +67,10 @@ def label_law(batch: Batch, config: Config) -> Float[Array, "B K"]:
 
 
 def sentences(coins: Bool[Array, "B N"], task: str) -> tuple[Int[Array, "B N"], Int[Array, " B"]]:
-    """Word indices (B, N), zero from the query on, and the fruits that answer (B,). A fruit is
-    orange (1) where its coin shows True.
+    """Word indices (B, N), zero from the query on, and the fruits that answer (B,).
 
-    Coins are read at the slots of the sentence. qa2 reads the first slot only, and fills the second
-    with the other fruit.
+    A fruit is orange (1) where its coin shows True. Coins are read at the slots of the sentence.
+    qa2 reads the first slot only, and fills the second with the other fruit.
     """
     words = model.SENTENCES[task]
     slots = [j for j, word in enumerate(words) if word == "?"]
@@ -91,8 +92,9 @@ def sentences(coins: Bool[Array, "B N"], task: str) -> tuple[Int[Array, "B N"], 
 def _sequences(
     key: Array, count: Size | int, config: Config
 ) -> tuple[Int[Array, "B N"], Int[Array, " B"]]:
-    """Independent sequences s_1..s_N of the task and their labels. One draw per token: the first
-    gives s_1, the others the steps.
+    """Independent sequences s_1..s_N of the task and their labels.
+
+    There is one draw per token: the first gives s_1, the others the steps.
     """
     K, N = config.num_states, config.length
     draw = draws.uniform(key, count, N)
@@ -117,8 +119,9 @@ def _walk(
 
 
 def counts(x: Bool[Array, "B n"]) -> Int[Array, "B n"]:
-    """The number of True entries among x_1..x_j, for each j. It is computed from the bits of words,
-    not by n additions one after the other.
+    """The number of True entries among x_1..x_j, for each j.
+
+    It is computed from the bits of words, not by n additions one after the other.
     """
     B, n = x.shape
     words, place = -(-n // BITS), np.arange(BITS)[None, None, :]
@@ -132,8 +135,9 @@ def counts(x: Bool[Array, "B n"]) -> Int[Array, "B n"]:
 def make_batch(
     s: Int[Array, "B N"], y: Int[Array, " B"], count: Size | int, config: Config
 ) -> Batch:
-    """Sequences s_1..s_N and labels as a batch: the query and all beyond it blanked, padded rows at
-    weight 0.
+    """Sequences s_1..s_N and labels as a batch.
+
+    The query and all beyond it are blanked, and padded rows have weight 0.
     """
     count, N = Size.wrap(count), config.length
     weight, before_query = count.weights(), indices(N.cap) < N.n - 1
@@ -143,8 +147,9 @@ def make_batch(
 
 
 def problem(key: Array, config: Config) -> Problem:
-    """B training and Bt test sequences; in population mode the K sequences of the deterministic
-    walk, for both.
+    """B training and Bt test sequences.
+
+    In population mode both are the K sequences of the deterministic walk.
     """
     K = config.num_states
     if config.population:

@@ -1,8 +1,8 @@
-"""Training reduced to a few scalars: the first step, the run after the parent is selected, the
-symmetric run at p in {0, 1}, and the limits.
+"""Training reduced to a few scalars: the first step, two runs, and the limits.
 
-By rotation of the circle the population keeps V circulant, V_yk = v(y - k), and u constant. So V is
-the K numbers v(d).
+The runs are the one after the parent is selected and the symmetric one at p in {0, 1}. By rotation
+of the circle the population keeps V circulant, V_yk = v(y - k), and u constant. So V is the K
+numbers v(d).
 """
 
 from typing import NamedTuple
@@ -36,12 +36,12 @@ def lag_law_sum(config: Config) -> Float[Array, " K"]:
 
 
 def lag_scores(p: Float[Array, ""], config: Config) -> Float[Array, " lags"]:
-    """sum_d P_l(d) sum_m P_m(d), l = 1..N-1, where P_l(d) is the probability that the label is d
-    steps clockwise of the token of lag l; -inf beyond N - 1.
+    """The scores sum_d P_l(d) sum_m P_m(d) of the lags l = 1..N-1; -inf beyond N - 1.
 
-    The second step of the population moves the positional score of lag l in proportion to it: the
-    first one makes V the sum over m of these laws, and attention moves to the lags whose tokens get
-    most of it. Source: derived.
+    P_l(d) is the probability that the label is d steps clockwise of the token of lag l. The second
+    step of the population moves the positional score of lag l in proportion to it: the first one
+    makes V the sum over m of these laws, and attention moves to the lags whose tokens get most of
+    it. Source: derived.
     """
     K, N = config.num_states, config.length
     d = indices(K.cap)
@@ -57,19 +57,21 @@ def lag_scores(p: Float[Array, ""], config: Config) -> Float[Array, " lags"]:
 
 
 def parent_margin(p: Float[Array, ""], config: Config) -> Float[Array, ""]:
-    """The score of the parent minus the largest of the others, over the parent's; negative where
-    attention moves to another lag first.
+    """The score of the parent minus the largest of the others, over the parent's.
+
+    It is negative where attention moves to another lag first.
     """
     scores = lag_scores(p, config)
     return 1 - jnp.max(scores[1:], initial=-jnp.inf) / scores[0]
 
 
 def predict_boundary(config: Config) -> Float[Array, ""]:
-    """p*, the smallest p > 1/2 at which another lag scores as much as the parent in the second step
-    of the population, the root of `parent_margin`; NaN where none does below p = 1 - 1 / (2 GRID).
+    """p*, the smallest p > 1/2 at which another lag scores as much as the parent.
 
-    It exists for K of about 17 and more, falls with K, and lies near 1 on smaller circles. For p <
-    1/2 it is mirrored, 1 - p*. The clockwise probability of the config is not read.
+    The scores are those of the second step of the population, so p* is the root of `parent_margin`;
+    it is NaN where no other lag does so below p = 1 - 1 / (2 GRID). It exists for K of about 17 and
+    more, falls with K, and lies near 1 on smaller circles. For p < 1/2 it is mirrored, 1 - p*. The
+    clockwise probability of the config is not read.
     Source: derived; it says where the theorem's selection, for any 0 < p < 1, is not that of the
     first steps.
     """
@@ -91,11 +93,10 @@ def predict_boundary(config: Config) -> Float[Array, ""]:
 
 
 def first_step(config: Config) -> Float[Array, "K K"]:
-    """V after the population's first step from zero: eta r(0) / (N K) sum_{l=1}^{N-1} (Pi^T)^l,
-    with r(0) = -ell'(0); u and w stay zero.
+    """V after the population's first step from zero, in which u and w stay zero.
 
-    The attention weight is 1/N, not 1/(N - 1): the query takes the rest. r(0) = 1/eps for the log
-    loss.
+    V = eta r(0) / (N K) sum_{l=1}^{N-1} (Pi^T)^l, with r(0) = -ell'(0). The attention weight is
+    1/N, not 1/(N - 1): the query takes the rest. r(0) = 1/eps for the log loss.
     Source: "Towards Understanding Transformers in Learning Random Walks", Lemma C.1 (rederived, for
     any loss of f_y).
     """
@@ -105,12 +106,12 @@ def first_step(config: Config) -> Float[Array, "K K"]:
 
 
 def adam_first_step(config: Config) -> Float[Array, "K K"]:
-    """V after Adam's first step from zero, for infinitely many sequences: eta G / (|G| + eps_A)
-    entry by entry, where eta G is `first_step` and eps_A the offset; u and w stay zero.
+    """V after Adam's first step from zero, for infinitely many sequences.
 
-    With eps_A far below |G| each entry whose pair (label, token) occurs becomes eta, which is the
-    first step of sign descent. The contrast (max - min) / max over entries of one sign is that of G
-    times eps_A / (eps_A + min |G|).
+    V = eta G / (|G| + eps_A) entry by entry, where eta G is `first_step` and eps_A the offset; u
+    and w stay zero. With eps_A far below |G| each entry whose pair (label, token) occurs becomes
+    eta, which is the first step of sign descent. The contrast (max - min) / max over entries of one
+    sign is that of G times eps_A / (eps_A + min |G|).
     Source: derived.
     """
     G = first_step(config) / config.learning_rate
@@ -118,11 +119,10 @@ def adam_first_step(config: Config) -> Float[Array, "K K"]:
 
 
 def saturated_step(v: Float[Array, " K"], config: Config) -> Float[Array, " K"]:
-    """One population step once attention sits on the parent: v(d) <- v(d) + eta / K P(y - s_{N-1} =
-    d) r(v(d)); only v(1) and v(-1) move.
+    """One population step once attention sits on the parent; only v(1) and v(-1) move.
 
-    For the log loss v(1) ~ sqrt(2 eta p t / K), so v(1)/v(-1) -> sqrt(p / (1 - p)), not p / (1 -
-    p).
+    v(d) <- v(d) + eta / K P(y - s_{N-1} = d) r(v(d)). For the log loss v(1) ~ sqrt(2 eta p t / K),
+    so v(1)/v(-1) -> sqrt(p / (1 - p)), not p / (1 - p).
     """
     rate = config.learning_rate / config.num_states.real
     return v + rate * data.step_law(config) * calculus.slope(v, config)
@@ -136,12 +136,11 @@ class Curve(NamedTuple):
 
 
 def selected_run(config: Config, length: int) -> Curve:
-    """Steps 0..length-1 of the population from zero at 0 < p < 1, with uniform attention for two
-    steps and the parent selected afterwards.
+    """Steps 0..length-1 of the population from zero at 0 < p < 1.
 
-    The step t = 1 is exact. At t = 2 the label's output is replaced by its mean f = sum_d v(d)
-    P_lags(d) / N instead of its law. Each start averages over large batches: sampled runs add
-    errors of order B^(-1/2).
+    Attention is uniform for two steps, and the parent is selected afterwards. The step t = 1 is
+    exact. At t = 2 the label's output is replaced by its mean f = sum_d v(d) P_lags(d) / N instead
+    of its law. Each start averages over large batches: sampled runs add errors of order B^(-1/2).
     """
     N, K = config.length.real, config.num_states.real
     share = lag_law_sum(config) / N
@@ -158,8 +157,9 @@ def selected_run(config: Config, length: int) -> Curve:
 
 
 class Symmetric(NamedTuple):
-    """The symmetric run: V = alpha 1 1^T, attention `token` on every token and `query` on the
-    query, and the `growth` of a disturbance.
+    """The symmetric run, and the `growth` of a disturbance.
+
+    V = alpha 1 1^T, and attention is `token` on every token and `query` on the query.
     """
 
     alpha: Float[Array, " T"]
@@ -169,10 +169,10 @@ class Symmetric(NamedTuple):
 
 
 def symmetric_run(config: Config, length: int) -> Symmetric:
-    """Steps 0..length-1 of the population from zero at p in {0, 1}, N = rK + 1, where nothing is
-    learned, and the growth of a small disturbance.
+    """Steps 0..length-1 of the population from zero at p in {0, 1}, N = rK + 1.
 
-    With S = token, T = query = S e^g, f = alpha (N - 1) S, r = -ell'(f):
+    Nothing is learned there. The growth of a small disturbance comes with the steps. With S =
+    token, T = query = S e^g, f = alpha (N - 1) S, r = -ell'(f):
         alpha <- alpha + eta r (N - 1) S / K^2,   g <- g - eta r T S alpha ((N - 1) rate_N + rate_w
                                                   + rate_u (N - 1) / K)
     A disturbance of the scores enters through its sums Z(d) over the positions of lag d (mod K),
@@ -207,8 +207,9 @@ def symmetric_run(config: Config, length: int) -> Symmetric:
 
 
 def fails(config: Config) -> Bool[Array, ""]:
-    """True where the failure theorem applies: p in {0, 1}, N = rK + 1, the zero start and a linear
-    value.
+    """True where the failure theorem applies.
+
+    It applies to p in {0, 1}, N = rK + 1, the zero start and a linear value.
     """
     K, N, p = config.num_states.n, config.length.n, jnp.asarray(config.clockwise_probability)
     at_zero = (jnp.asarray(config.init_scale) == 0) & (jnp.asarray(config.perturbation) == 0)
@@ -217,20 +218,20 @@ def fails(config: Config) -> Bool[Array, ""]:
 
 
 def best_accuracy(config: Config) -> Float[Array, ""]:
-    """The accuracy of the best predictor of the whole sequence: max(p, 1 - p) for the walk, 1 for
-    the questions.
+    """The accuracy of the best predictor of the whole sequence.
+
+    It is max(p, 1 - p) for the walk and 1 for the questions.
     """
     p = jnp.asarray(config.clockwise_probability, float)
     return jnp.maximum(p, 1 - p) if config.task == "walk" else jnp.ones(())
 
 
 def limit_error(config: Config) -> tuple[Float[Array, ""], Float[Array, ""], Float[Array, ""]]:
-    """The errors that remain against Pi^T when V has the direction (sqrt p, sqrt(1 - p)): the
-    direction error and the KL divergence, both 0 only at p = 1/2, and | f/|f| - Pi^T x |, never 0
-    for 0 < p < 1.
+    """The errors that remain against Pi^T when V has the direction (sqrt p, sqrt(1 - p)).
 
-    With q = 1 - p: | (sqrt p, sqrt q) - (p, q) / |(p, q)| |, log(sqrt p + sqrt q) + (p log p +
-    q log q) / 2, and | (sqrt p, sqrt q) - (p, q) |.
+    They are the direction error and the KL divergence, both 0 only at p = 1/2, and
+    | f/|f| - Pi^T x |, never 0 for 0 < p < 1. With q = 1 - p: | (sqrt p, sqrt q) - (p, q) / |(p,
+    q)| |, log(sqrt p + sqrt q) + (p log p + q log q) / 2, and | (sqrt p, sqrt q) - (p, q) |.
     Source: derived; the source's theorem and corollary state 0 for all three.
     """
     p = jnp.asarray(config.clockwise_probability, float)

@@ -1,5 +1,6 @@
-"""One softmax layer that predicts the next state of a walk on a circle: config, records, forward
-pass and loss.
+"""One softmax layer that predicts the next state of a walk on a circle.
+
+The module has its config, records, forward pass and loss.
 
     s_1 ~ U{0..K-1},  s_{i+1} = s_i + 1 with probability p, else s_i - 1  (mod K)
     y = s_N is predicted from s_1..s_{N-1}
@@ -58,19 +59,17 @@ SENTENCES = {
 class Config(fields.Config):
     """Hyper-parameters of the walk, the layer and its training."""
 
-    num_states: Size | int = size(
-        6, "K", "states on the circle, or words of the vocabulary", "[3, inf)"
-    )
-    length: Size | int = size(97, "N", "positions: N - 1 tokens and the query", "[2, inf)")
+    num_states: Size = size(6, "K", "states on the circle, or words of the vocabulary", "[3, inf)")
+    length: Size = size(97, "N", "positions: N - 1 tokens and the query", "[2, inf)")
     clockwise_probability: float = traced(0.5, "p", "probability of a step clockwise", "[0, 1]")
     learning_rate: float = traced(1.0, "eta", "learning rate of V and W", "(0, inf)")
     epsilon: float = traced(0.1, "eps", "offset inside the log loss", "(0, inf)")
-    num_sequences: Size | int = size(1000, "B", "training sequences; K in population mode")
-    num_test: Size | int = size(1000, "Bt", "test sequences; K in population mode")
-    encoding_dim: Size | int = size(
+    num_sequences: Size = size(1000, "B", "training sequences; K in population mode")
+    num_test: Size = size(1000, "Bt", "test sequences; K in population mode")
+    encoding_dim: Size = size(
         1000, "M", "dimension of the positional encodings, at least N", "[2, inf)"
     )
-    hidden_width: Size | int = size(19, "m", "hidden units of the mlp value")
+    hidden_width: Size = size(19, "m", "hidden units of the mlp value")
     init_scale: float = traced(
         0.0, "sigma", "standard deviation of the initial V, W (and A)", "[0, inf)"
     )
@@ -145,8 +144,9 @@ class Batch(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """The fixed training and test sequences. In population mode both are the K sequences of the
-    law.
+    """The fixed training and test sequences.
+
+    In population mode both are the K sequences of the law.
     """
 
     train: Batch
@@ -154,8 +154,9 @@ class Problem(NamedTuple):
 
 
 class Reduced(NamedTuple):
-    """The layer in K + N attention scalars, exactly as expressive along gradient descent as the
-    literal one.
+    """The layer in K + N attention scalars.
+
+    Along gradient descent it is exactly as expressive as the literal one.
     """
 
     V: Float[Array, "values K"]  # K, or m for value = mlp
@@ -176,8 +177,9 @@ Params = Reduced | Literal
 
 
 class Factored(NamedTuple):
-    """Attention that depends on a token only through its position and its state: S_j = g_{s_j} e_j,
-    S_N = last, H = g C with C_k = sum_{j < N, s_j = k} e_j.
+    """Attention that depends on a token only through its position and its state.
+
+    S_j = g_{s_j} e_j, S_N = last, H = g C with C_k = sum_{j < N, s_j = k} e_j.
     """
 
     g: Float[Array, "B K"]
@@ -201,8 +203,10 @@ def encodings(config: Config) -> Float[Array, "N M"]:
 
 
 def token_norms(config: Config) -> tuple[Float[Array, ""], Float[Array, " N"], Float[Array, ""]]:
-    """rho, and the numbers that divide xt_1..xt_N and xt_N itself: 1 for raw tokens; |xt_j| =
-    sqrt(1 + rho) for j < N and |xt_N| = sqrt(rho) for unit tokens.
+    """rho, and the numbers that divide xt_1..xt_N and xt_N itself.
+
+    The divisors are 1 for raw tokens; |xt_j| = sqrt(1 + rho) for j < N and |xt_N| = sqrt(rho) for
+    unit tokens.
     """
     N = config.length
     rho = (jnp.asarray(config.encoding_dim.real, float) + 1) / 2
@@ -216,12 +220,11 @@ def token_norms(config: Config) -> tuple[Float[Array, ""], Float[Array, " N"], F
 
 
 def rates(config: Config) -> tuple[Float[Array, ""], Float[Array, " N"]]:
-    """The rates at which u and w move when W moves at rate 1: the squared norms of their directions
-    in W.
+    """The rates at which u and w move when W moves at rate 1.
 
-    With n_j the divisor of xt_j, the rate of u is rho / (n_1^2 n_N^2); that of w_j is rho^2 /
-    (n_j^2 n_N^2). raw tokens: rho and rho^2; unit tokens: 1 / (1 + rho), and rho / (1 + rho) for j
-    < N, 1 for j = N.
+    They are the squared norms of their directions in W. With n_j the divisor of xt_j, the rate of u
+    is rho / (n_1^2 n_N^2); that of w_j is rho^2 / (n_j^2 n_N^2). raw tokens: rho and rho^2; unit
+    tokens: 1 / (1 + rho), and rho / (1 + rho) for j < N, 1 for j = N.
     Source: derived; W enters z_j = xt_j^T W xt_N only through [e_k; 0]^T W xt_N and [0; p_j]^T W
     xt_N, which are orthogonal directions.
     """
@@ -230,8 +233,9 @@ def rates(config: Config) -> tuple[Float[Array, ""], Float[Array, " N"]]:
 
 
 def scores(params: Params, config: Config) -> tuple[Float[Array, " K"], Float[Array, " N"]]:
-    """u_k = [e_k; 0]^T W xt_N and w_j = [0; p_j]^T W xt_N, tokens over their norms where they are
-    unit: z_j = u_{s_j} + w_j, z_N = w_N.
+    """The scores u_k = [e_k; 0]^T W xt_N and w_j = [0; p_j]^T W xt_N.
+
+    Tokens are over their norms where they are unit, and z_j = u_{s_j} + w_j, z_N = w_N.
     """
     if isinstance(params, Reduced):
         return params.u, params.w
@@ -247,10 +251,10 @@ def scores(params: Params, config: Config) -> tuple[Float[Array, " K"], Float[Ar
 
 
 def init(key: Array, _problem: Problem, config: Config) -> Reduced:
-    """V ~ sigma N(0, 1) and the scores u, w that W ~ sigma N(0, 1) would give; w is disturbed by
-    delta N(0, 1). sigma = 0: the zero start.
+    """V ~ sigma N(0, 1) and the scores u, w that W ~ sigma N(0, 1) would give.
 
-    The scores are independent: u_k ~ sigma sqrt(rate_u) N(0, 1), w_j ~ sigma sqrt(rate_w) N(0, 1).
+    w is disturbed by delta N(0, 1). sigma = 0: the zero start. The scores are independent: u_k ~
+    sigma sqrt(rate_u) N(0, 1), w_j ~ sigma sqrt(rate_w) N(0, 1).
     """
     K, N, m, sigma = config.num_states, config.length, config.hidden_width, config.init_scale
     for_V, for_scores, for_A = jax.random.split(key, 3)
@@ -268,11 +272,11 @@ def init(key: Array, _problem: Problem, config: Config) -> Reduced:
 def attend(
     params: Params, batch: Batch, config: Config
 ) -> tuple[Float[Array, "B N"], Float[Array, "B K"]]:
-    """S = softmax(z) over the N positions and H = X S, H_k = sum_{j < N, s_j = k} S_j, added in the
-    order of positions.
+    """S = softmax(z) over the N positions and H = X S.
 
-    The order matters at p in {0, 1}, N = rK + 1: equal attentions then sum to exactly equal H_k,
-    and the symmetric run stays symmetric.
+    H_k = sum_{j < N, s_j = k} S_j is added in the order of positions. The order matters at p in {0,
+    1}, N = rK + 1: equal attentions then sum to exactly equal H_k, and the symmetric run stays
+    symmetric.
     """
     fit(params, batch, config)
     N = config.length
@@ -286,13 +290,13 @@ def attend(
 
 
 def factored(params: Params, batch: Batch, config: Config) -> tuple[Factored, Bool[Array, ""]]:
-    """The factors of `attend`'s S and H, from K + N exponentials, and a flag that says if they are
-    exact.
+    """The factors of `attend`'s S and H, and a flag that says if they are exact.
 
-    With t = max(max u + max w, w_N), w over the tokens: e_j = exp(w_j - max w), g_k = exp(u_k + max
-    w - t) / Z, Z = sum_k exp(u_k + max w - t) C_k + exp(w_N - t). They are exact, that is S is
-    right to within the root of the smallest normal float, if every sequence's sum_k exp(u_k - max
-    u) C_k is above that root. Below it, terms that underflow may matter.
+    The factors take K + N exponentials. With t = max(max u + max w, w_N), w over the tokens: e_j =
+    exp(w_j - max w), g_k = exp(u_k + max w - t) / Z, Z = sum_k exp(u_k + max w - t) C_k + exp(w_N -
+    t). They are exact, that is S is right to within the root of the smallest normal float, if every
+    sequence's sum_k exp(u_k - max u) C_k is above that root. Below it, terms that underflow may
+    matter.
     """
     fit(params, batch, config)
     N, K = config.length, config.num_states
@@ -318,8 +322,9 @@ def _exponentials(
 
 
 def _by_state(s: Int[Array, "B N"], e: Float[Array, "#B N"], K: int) -> Float[Array, "B K"]:
-    """sum_j 1[s_j = k] e_j in the order of positions: one pass over the tokens for few states, else
-    a scatter.
+    """sum_j 1[s_j = k] e_j in the order of positions.
+
+    It takes one pass over the tokens for few states, else a scatter.
     """
     if K <= FEW:
         return jnp.stack(sums(*(jnp.where(s == k, e, 0) for k in range(K)), axis=1)).T
@@ -352,8 +357,9 @@ def label_output(params: Params, batch: Batch, H: Float[Array, "B K"]) -> Float[
 
 
 def ell(f_y: Float[Array, "*n"], config: Config) -> Float[Array, "*n"]:
-    """The loss of one sequence: -log(f_y + eps), (1 - f_y)^2 / 2 or max(0, 1 - f_y). The log is NaN
-    where f_y <= -eps.
+    """The loss of one sequence: -log(f_y + eps), (1 - f_y)^2 / 2 or max(0, 1 - f_y).
+
+    The log is NaN where f_y <= -eps.
 
     Source: the log loss is the source's (the talk drops its sign); its failure theorem allows any
     loss of f_y, of which two are offered here.

@@ -17,8 +17,9 @@ RATIO_CAP = 1e12
 
 
 def predicted(f: Float[Array, "B K"], config: Config) -> Int[Array, " B"]:
-    """The predicted state Pred(f): the smallest index among the entries within 1e-9 of the largest,
-    relative to its size.
+    """The predicted state Pred(f), the smallest index among the largest entries.
+
+    The largest are those within 1e-9 of the largest one, relative to its size.
     """
     f = jnp.where(config.num_states.mask()[None, :], f, -jnp.inf)
     top = jnp.max(f, axis=1, keepdims=True)
@@ -26,8 +27,9 @@ def predicted(f: Float[Array, "B K"], config: Config) -> Int[Array, " B"]:
 
 
 def normalized(f: Float[Array, "B K"], config: Config) -> Float[Array, "B K"]:
-    """The output as a probability law: max(f, 0) over its sum, with every entry at least 1e-12;
-    uniform where no entry is positive.
+    """The output as a probability law: max(f, 0) over its sum.
+
+    Every entry is at least 1e-12, and the law is uniform where no entry is positive.
     """
     K = config.num_states
     f = jnp.where(K.mask()[None, :], jnp.maximum(f, 0), 0)
@@ -47,8 +49,9 @@ def divergence(law: Float[Array, "*#n K"], q: Float[Array, "*#n K"]) -> Float[Ar
 
 
 def metrics(params: Params, problem: Problem, config: Config) -> dict:
-    """Return the metrics: `loss` on the training set, the others on the test sequences. In
-    population mode both sets are the law.
+    """Return the metrics: `loss` on the training set, the others on the test sequences.
+
+    In population mode both sets are the law.
 
     loss                  mean of ell(f_y) over the training walks; f_y may exceed 1
     accuracy              mean P(Pred(f) | s_1..s_{N-1}): conditional on the true law, no label is
@@ -203,11 +206,11 @@ def predict(_problem: Problem, config: Config, steps: Int[np.ndarray, " T"]) -> 
 
 
 def assumptions(_problem: Problem, config: Config) -> dict:
-    """Return the conditions of the source's theorems, each with its margin, which is negative where
-    it fails.
+    """Return the conditions of the source's theorems, each with its margin.
 
-    The constants of Omega(.) are not given, so they are 1 here. At K = 4 every odd lag carries as
-    much information as the parent, which then is not identifiable.
+    The margin is negative where the condition fails. The constants of Omega(.) are not given, so
+    they are 1 here. At K = 4 every odd lag carries as much information as the parent, which then is
+    not identifiable.
     """
     if config.task != "walk":
         return {}

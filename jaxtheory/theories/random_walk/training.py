@@ -1,5 +1,6 @@
-"""Gradient descent from the zero or a random start, on the literal attention matrix or on its exact
-reduction.
+"""Gradient descent on the literal attention matrix or on its exact reduction.
+
+The start is zero or random.
 
     reduced       gradient descent on V and the K + N scores
     literal       the same run on V and the literal W
@@ -27,8 +28,9 @@ from jaxtheory.theories.random_walk.model import Batch, Config, Literal, Params,
 
 
 def slope(params: Params, batch: Batch, problem: Problem, config: Config) -> Params:
-    """The gradient, with u and w scaled by the rates at which W carries them. It is NaN where the
-    loss is not defined (log, f_y <= -eps), which marks a diverged run.
+    """The gradient, with u and w scaled by the rates at which W carries them.
+
+    It is NaN where the loss is not defined (log, f_y <= -eps), which marks a diverged run.
     """
     gradient, f_y = calculus.gradient_and_output(params, batch, config)
     gradient = rescaled(gradient, problem, config)
@@ -37,8 +39,9 @@ def slope(params: Params, batch: Batch, problem: Problem, config: Config) -> Par
 
 
 def rescaled(gradient: Params, _problem: Problem, config: Config) -> Params:
-    """Scale the gradient in u and w by the rates at which W carries them. The gradient in a literal
-    W stays.
+    """Scale the gradient in u and w by the rates at which W carries them.
+
+    The gradient in a literal W stays.
     """
     if isinstance(gradient, Reduced):
         rate_u, rate_w = model.rates(config)

@@ -1,5 +1,6 @@
-"""In-context regression on a finite set of tasks: how many prompts and tasks does linear attention
-need to regress on a task that it has not seen?
+"""In-context regression: how many prompts and tasks does linear attention need for an unseen task?
+
+It is trained on a finite set of tasks, and regresses on a task that it has not seen.
 """
 
 from jaxtheory.core.theory import Theory

@@ -29,7 +29,9 @@ class Spectrum(NamedTuple):
 
 
 def gradient(params: Params, batch: Batch, _problem: Problem, config: Config) -> Params:
-    """The gradient of L. With r = 2 (f - y) / n,
+    """The gradient of L in Gamma and gamma.
+
+    With r = 2 (f - y) / n,
 
     dL/dGamma = sum_p r x beta^T + 2 (lambda/d) Gamma,  dL/dgamma = sum_p r x q + 2 (lambda/d) gamma
     """
@@ -69,18 +71,17 @@ def spectrum(batch: Batch) -> Spectrum:
     return Spectrum(jnp.where(nonzero, values, 0), rows, jnp.where(nonzero, weights, 0))
 
 
-def minimum(found: Spectrum, shift: Float[Array, ""]) -> Params:
+def minimum(spectrum: Spectrum, shift: Float[Array, ""]) -> Params:
     """The minimum of L for lambda/d = shift; for 0 that of least norm."""
-    return packed(
-        (found.weights * linalg.quotient(found.weights**0, found.values + shift)) @ found.rows
-    )
+    inverses = linalg.quotient(spectrum.weights**0, spectrum.values + shift)
+    return packed((spectrum.weights * inverses) @ spectrum.rows)
 
 
 def descended(
-    found: Spectrum, t: Int[Array, ""] | int, shift: Float[Array, ""], config: Config
+    spectrum: Spectrum, t: Int[Array, ""] | int, shift: Float[Array, ""], config: Config
 ) -> Params:
     """The weights after t steps of descent from 0, for lambda/d = shift."""
-    rate = found.values + shift
+    rate = spectrum.values + shift
     u = 2 * config.learning_rate * rate
     times = jnp.asarray(t, float)
     inside = jnp.where(u < 1, u, 0)
@@ -91,4 +92,4 @@ def descended(
         u > 1, sign * jnp.exp(times * jnp.log(size)), (times == 0).astype(u.dtype)
     )
     done = jnp.where(u < 1, small, large)
-    return packed((found.weights * linalg.quotient(done, rate)) @ found.rows)
+    return packed((spectrum.weights * linalg.quotient(done, rate)) @ spectrum.rows)

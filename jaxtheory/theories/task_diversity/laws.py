@@ -218,8 +218,10 @@ def equivalent(tasks: Float[Array, "k d"], config: Config) -> Errors:
 
 
 def _root(share: Callable, tau: Array, ridge: Array, total: Array) -> Float[Array, ""]:
-    """nu >= lambda with tau (1 - lambda/nu) = share(nu) <= total / nu: share falls with nu. Where
-    all are too large, as good as 0: far below the rounding of what nu is added to.
+    """The root nu >= lambda of tau (1 - lambda/nu) = share(nu) <= total / nu.
+
+    share falls with nu. Where all are too large, nu is as good as 0: far below the rounding of what
+    it is added to.
     """
 
     def halve(_: Array | int, ends: tuple[Array, Array]) -> tuple[Array, Array]:
@@ -233,8 +235,9 @@ def _root(share: Callable, tau: Array, ridge: Array, total: Array) -> Float[Arra
 
 
 def _with_variance(mean: Errors, degrees: Array, spread: Array, tau: Array) -> Errors:
-    """Errors of the mean weights and what the choice of the prompts adds; degrees and spread over
-    d^2 and 1.
+    """Errors of the mean weights and what the choice of the prompts adds.
+
+    degrees and spread are over d^2 and 1.
     """
     residual_degrees = 1 - degrees / tau
     none = residual_degrees <= 4096 * jnp.finfo(residual_degrees.dtype).eps

@@ -35,10 +35,10 @@ from jaxtheory.texts.errors import InputError
 class Data(fields.Config):
     """Hyper-parameters of the prompts."""
 
-    dimension: Size | int = size(16, "d", "features of a token")
-    length: Size | int = size(16, "l", "labeled examples of a prompt")
-    num_prompts: Size | int = size(384, "n", "training prompts")
-    num_tasks: Size | int = size(8, "k", "task vectors")
+    dimension: Size = size(16, "d", "features of a token")
+    length: Size = size(16, "l", "labeled examples of a prompt")
+    num_prompts: Size = size(384, "n", "training prompts")
+    num_tasks: Size = size(8, "k", "task vectors")
     noise_variance: float = traced(0.01, "rho", "variance of the noise of labels", "[0, inf)")
     tasks: str = static(
         "finite", "tasks", "one of the k tasks for each prompt, or a fresh one", ("finite", "fresh")

@@ -10,8 +10,9 @@ from jaxtheory.theories.task_diversity.model import Config, Params, Problem
 
 
 def metrics(params: Params, problem: Problem, config: Config) -> dict:
-    """Return the metrics. Errors are exact expectations of (y - f)^2 over prompts, noise of y
-    included.
+    """Return the errors on fresh and on training tasks, and the size of the weights.
+
+    Errors are exact expectations of (y - f)^2 over prompts, noise of y included.
 
     icl_error    error on a fresh task (in-context learning)
     idg_error    error on one of the training tasks (in-distribution); icl_error for fresh ones

@@ -9,7 +9,7 @@ from jaxtheory.texts.errors import InputError
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         ("swep random_walk --steps 3", "jaxtheory: unknown command 'swep'; did you mean 'sweep'?"),
         ("Sweep random_walk", "unknown command 'Sweep'; did you mean 'sweep'?"),
@@ -33,11 +33,11 @@ from jaxtheory.texts.errors import InputError
         ("--hlp", "jaxtheory: Unrecognized options: --hlp; see jaxtheory --help"),
     ],
 )
-def test_wrong_words_are_one_line(words, said, capsys):
+def test_wrong_words_are_one_line(words, message, capsys):
     assert main(words.split()) == 2
     printed = capsys.readouterr()
     assert printed.out == "" and len(printed.err.splitlines()) == 1
-    assert said in printed.err and not {*printed.err} & {*"╭│╰─"}
+    assert message in printed.err and not {*printed.err} & {*"╭│╰─"}
 
 
 def test_right_words_are_a_command(capsys):

@@ -26,7 +26,7 @@ WORDS = ("sweep", FILE, "--vary", "eta=.1,.2", "--steps", "5", "--store", "never
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (("--scheduler", "tcp://a:1"), "--scheduler does not apply to --executor local; use it"),
         (("--executor", "dask", "--job", "cores=1"), "--job does not apply to --executor dask"),
@@ -54,9 +54,9 @@ WORDS = ("sweep", FILE, "--vary", "eta=.1,.2", "--steps", "5", "--store", "never
         ),
     ],
 )
-def test_options_that_do_not_fit(words, said, capsys, monkeypatch, tmp_path):
+def test_options_that_do_not_fit(words, message, capsys, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    assert refusal(capsys, *WORDS, *words).startswith(said)
+    assert refusal(capsys, *WORDS, *words).startswith(message)
     assert not list(tmp_path.iterdir())
 
 

@@ -18,7 +18,7 @@ from jaxtheory.cli.words.functions import StopRule, boundary_property, observabl
 )
 def test_a_rule_of_a_metric(text, rule):
     assert stop_rule(text) == rule
-    assert rule({rule.metric: 0.5}) is False and rule({rule.metric: 0.0 if rule.below else 1.0})
+    assert rule({rule.metric: 0.5}) is False and rule({rule.metric: 0.0 if rule.is_below else 1.0})
 
 
 @pytest.mark.parametrize("text", ["loss", "loss < low", "loss <", "nothing.txt:rule"])
@@ -32,7 +32,7 @@ def test_a_text_that_is_not_a_rule(text):
 @pytest.mark.parametrize("text", ["loss < 0.1", "loss<.1", "train_accuracy > 0.9", "loss>1e-3"])
 def test_a_boundary_takes_the_rules_of_stop(text):
     rule, bound = stop_rule(text), boundary_property(text)
-    assert (bound.name, bound.below, bound.limit) == (rule.metric, rule.below, rule.limit)
+    assert (bound.name, bound.is_below, bound.limit) == (rule.metric, rule.is_below, rule.limit)
     assert boundary_property("diverged") is jaxtheory.diverged
 
 

@@ -50,7 +50,7 @@ def test_an_error_in_a_function_of_ones_own_is_told_with_its_line(
 
 
 @pytest.mark.parametrize(
-    ("log", "said"),
+    ("log", "message"),
     [
         ("log.csv", "--log log.csv: must be csv:FILE, tensorboard:DIR, or FILE.py:NAME"),
         ("csv:", "--log csv:: must be csv:FILE"),
@@ -64,12 +64,12 @@ def test_an_error_in_a_function_of_ones_own_is_told_with_its_line(
     ],
 )
 def test_a_log_that_cannot_be_written_is_refused_before_training(
-    log: str, said: str, folder: Path, capsys: pytest.CaptureFixture
+    log: str, message: str, folder: Path, capsys: pytest.CaptureFixture
 ) -> None:
     Path("broken.py").write_text("1 / 0\n")
     assert main([*SWEEP, "--log", log]) == 2
     error = capsys.readouterr().err
-    assert said in error and len(error.splitlines()) == 1
+    assert message in error and len(error.splitlines()) == 1
     assert not Path("out").exists()
 
 

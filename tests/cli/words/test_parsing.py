@@ -80,7 +80,7 @@ def test_a_theory_without_given_says_so(capsys: pytest.CaptureFixture) -> None:
     file = Path(__file__).parents[3] / "docs" / "examples" / "linear_regression.py"
     save(**WALKS)
     assert main(["plan", str(file), "--steps", "1", "--data", "own.npz"]) == 2
-    assert "takes no arrays" in capsys.readouterr().err
+    assert "accepts no data" in capsys.readouterr().err
 
 
 FILES = {
@@ -237,7 +237,7 @@ def test_the_advice_of_a_message_works(words: str, advice: str, capsys, folder: 
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         ("--set scale=1,2", "use --over scale=1,2"),
         ("--steps 3,4", "use --over steps=3,4 for several"),
@@ -246,16 +246,16 @@ def test_the_advice_of_a_message_works(words: str, advice: str, capsys, folder: 
         ("--over s=1", "add --steps N or --over steps=..."),
     ],
 )
-def test_the_advice_of_boundary_names_its_own_options(words: str, said: str, capsys) -> None:
+def test_the_advice_of_boundary_names_its_own_options(words: str, message: str, capsys) -> None:
     toy = str(ROOT / "tests" / "helpers" / "quadratic.py")
-    steps = [] if "steps" in said else ["--steps", "3"]
+    steps = [] if "steps" in message else ["--steps", "3"]
     arguments = ["--along", "eta", "--between", "1:2", "--when", "diverged"]
     assert main(["boundary", toy, *arguments, *steps, *words.split()]) == 2
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         ("--steps abc", "--steps = 'abc': 'abc' is not a number"),
         ("--steps 3,4", "must be one number; use --vary steps=3,4"),
@@ -268,9 +268,9 @@ def test_the_advice_of_boundary_names_its_own_options(words: str, said: str, cap
     ],
 )
 def test_a_wrong_word_is_named(
-    words: str, said: str, folder: Path, capsys: pytest.CaptureFixture
+    words: str, message: str, folder: Path, capsys: pytest.CaptureFixture
 ) -> None:
     (folder / "mine.py").write_text(spoilt("", ""))
     assert main(["plan", "mine.py", *words.split()]) == 2
     errors = capsys.readouterr().err
-    assert said in errors and len(errors.splitlines()) == 1
+    assert message in errors and len(errors.splitlines()) == 1

@@ -65,9 +65,9 @@ import os, signal, sys
 import distributed, jaxtheory
 from jaxtheory.engine.cluster import pickling
 from jaxtheory.engine.compute import compiled
-from jaxtheory.engine.planning import lay_out
+from jaxtheory.engine.planning import planner
 
-lay_out._CHUNK_SECONDS = 1e-9  # a slot at a time
+planner._CHUNK_SECONDS = 1e-9  # a slot at a time
 theory = jaxtheory.theories.load({file!r}).THEORY
 client = distributed.Client({address!r}, timeout=30)
 on = jaxtheory.cluster.on(client)

@@ -13,9 +13,9 @@ import pytest
 
 import jaxtheory
 from jaxtheory.engine.cluster import pickling
+from jaxtheory.engine.execution.chunk_task import ChunkTask
 from jaxtheory.engine.execution.local import run_chunk
-from jaxtheory.engine.execution.task import Task
-from jaxtheory.engine.planning import lay_out
+from jaxtheory.engine.planning import planner
 from jaxtheory.engine.request.request import read
 
 FILE = Path(__file__).parents[3] / "docs" / "examples" / "linear_regression.py"
@@ -27,10 +27,10 @@ def example():
     return jaxtheory.theories.load(FILE).THEORY
 
 
-def packed(theory, config=None, **asked):
-    request = read(theory, config or theory.Config(), **{**ASKED, **asked})
-    chunks = lay_out.plan_request(request).chunks
-    return pickling.pack(Task(request), chunks), request, chunks
+def packed(theory, config=None, **options):
+    request = read(theory, config or theory.Config(), **{**ASKED, **options})
+    chunks = planner.plan_request(request).chunks
+    return pickling.pack(ChunkTask(request), chunks), request, chunks
 
 
 HOME: list[Path] = []  # the folder of the worker that a test plays
@@ -177,7 +177,7 @@ def test_another_processor_or_flag_is_refused_in_one_line(name, value, remedy, e
     said = str(caught.value)
     assert f"the sweep {value}; {remedy}" in said
     assert "\n" not in said
-    accepting = elsewhere(pickling.pack(Task(request, accept=True), chunks), **{name: value})
+    accepting = elsewhere(pickling.pack(ChunkTask(request, accept=True), chunks), **{name: value})
     if name == "scipy":
         with pytest.raises(jaxtheory.InputError, match="install the versions"):
             unpack(accepting)
@@ -196,7 +196,7 @@ def test_several_differences_are_one_line(example):
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         (
             {"versions": {**pickling.required_versions(), "jax": "0.1"}},
@@ -206,9 +206,9 @@ def test_several_differences_are_one_line(example):
         ({"store": "/nowhere/at/all"}, "does not see the store /nowhere/at/all; choose"),
     ],
 )
-def test_what_is_not_fit_is_refused_in_one_line(change, said, example):
+def test_what_is_not_fit_is_refused_in_one_line(change, message, example):
     bytes_, _, _ = packed(example)
-    with pytest.raises(jaxtheory.InputError, match=said) as caught:
+    with pytest.raises(jaxtheory.InputError, match=message) as caught:
         unpack(pickle.dumps(pickle.loads(bytes_) | change))
     assert "\n" not in str(caught.value)
 

@@ -15,7 +15,7 @@ from helpers.worked_example import THEORY, Config
 
 from jaxtheory import sweep
 from jaxtheory.engine.compute import compiled, precompile, program
-from jaxtheory.engine.planning import lay_out
+from jaxtheory.engine.planning import planner
 from jaxtheory.engine.request.jaxprs import keeps
 from jaxtheory.engine.request.request import read
 from jaxtheory.theories import get
@@ -26,7 +26,7 @@ ASKED = {"vary": {"eta": [0.1, 0.2, 1e60], "noise": [0.0, 0.5]}, "seeds": 4, "dt
 @pytest.fixture
 def gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     """The engine takes the backend for one GPU; XLA compiles for what there is."""
-    for module in (lay_out, program, precompile):
+    for module in (planner, program, precompile):
         monkeypatch.setattr(module, "backend", lambda: "gpu")
     monkeypatch.setattr(compiled, "_compiled", {})
     monkeypatch.setenv("JAXTHEORY_DEVICES", "1")
@@ -84,22 +84,22 @@ def test_blocks_of_any_length_make_the_same_steps(lasting, monkeypatch):
         np.testing.assert_allclose(one[never], two[never], 1e-4, 1e-6)
 
 
-def states(asked, length):
+def states(request, length):
     """The first chunk, of which the last runs make 9 steps, and its metrics."""
     from jaxtheory.engine.compute.training import _draw
-    from jaxtheory.engine.planning.layout import lanes
+    from jaxtheory.engine.planning.buckets import lanes
     from jaxtheory.engine.request.settings import numerics
 
-    (bucket,) = lay_out.plan_request(asked).buckets
+    (bucket,) = planner.plan_request(request).buckets
     trainer = program.Program(
         THEORY, THEORY.algorithms[bucket.algorithm], bucket.template, bucket.layout
     )
-    with numerics(asked.dtype, asked.partitionable):
-        inputs = lanes(asked, lay_out.plan_request(asked).chunks[0])
-        row, used = program.PerRow(*_draw(asked, trainer, inputs)), np.int32(inputs.used)
+    with numerics(request.dtype, request.partitionable):
+        inputs = lanes(request, planner.plan_request(request).chunks[0])
+        row, used = program.PerRow(*_draw(request, trainer, inputs)), np.int32(inputs.used)
         limit = inputs.limit.copy()
         limit[..., -1] = 9
-        run = program.PerRun(inputs.own, inputs.values, limit)
+        run = program.PerRun(inputs.run_fields, inputs.values, limit)
         start = trainer.begin()(row, run, used)
         trained = program.Trained(start, np.full(limit.shape, program.NEVER, np.int32))
         slots = (
@@ -121,10 +121,10 @@ from helpers.worked_example import THEORY, Config
 from jaxtheory import sweep
 from jaxtheory.engine.compute import precompile, program
 from jaxtheory.engine.execution import local
-from jaxtheory.engine.planning import lay_out
+from jaxtheory.engine.planning import planner
 options = dict(vary={{"eta": [0.1, 0.2, 1e60]}}, seeds=64, steps=20, dtype="float64")
 used = set()
-with mock.patch.multiple(lay_out, backend=lambda: "gpu", _SLOTS_MEMORY=1, _ACCELERATOR_CACHE=1):
+with mock.patch.multiple(planner, backend=lambda: "gpu", _SLOTS_MEMORY=1, _ACCELERATOR_CACHE=1):
     (program.backend, precompile.backend), plain = (lambda: "gpu",) * 2, local.under
     one = sweep(THEORY, Config(), **options)
     local.backend = lambda: "gpu"
@@ -154,7 +154,7 @@ def test_two_devices_share_the_chunks_of_a_sweep_and_its_numbers_are_the_same():
 def test_a_sweep_is_one_chunk(name, gpu):
     theory = get(name)
     request = read(theory, theory.Config(), vary={"learning_rate": [0.1, 0.2]}, seeds=16, steps=100)
-    sweep_plan = lay_out.plan_request(request)
+    sweep_plan = planner.plan_request(request)
     assert len(sweep_plan.chunks) == 1 and sweep_plan.runs == 32
 
 
@@ -169,7 +169,7 @@ def test_problems_are_drawn_side_by_side_unless_they_factorize(gpu):
 
 
 @pytest.mark.parametrize(
-    ("step", "kept"),
+    ("step", "answer"),
     [
         (lambda x: x - 0.1 * jnp.sin(x), True),
         (lambda x: jnp.where(x[0] > 0, 2 * x, -x / 3), True),
@@ -188,9 +188,9 @@ def test_problems_are_drawn_side_by_side_unless_they_factorize(gpu):
         (lambda x: jnp.tanh(x) + 0.1, False),
     ],
 )
-def test_which_steps_keep_what_is_not_finite(step, kept):
-    assert keeps(step, jnp.ones(3)) is kept
-    if kept:
+def test_which_steps_keep_what_is_not_finite(step, answer):
+    assert keeps(step, jnp.ones(3)) is answer
+    if answer:
         for bad in (jnp.nan, jnp.inf, -jnp.inf):
             x = jnp.ones(3).at[1].set(bad)
             assert (~jnp.isfinite(step(x))).tolist()[1]
@@ -207,7 +207,7 @@ def test_a_state_of_several_arrays_keeps_each():
 def turns(theory):
     """How many calls of the problem a chunk with 16 problems makes, one after the other."""
     request = read(theory, Config(), seeds=16, steps=2, dtype="float64")
-    bucket = lay_out.plan_request(request).buckets[0]
+    bucket = planner.plan_request(request).buckets[0]
     trainer = program.Program(theory, None, bucket.template, bucket.layout)
     keys = jax.random.split(jax.random.key(0), 16)
     closed = jax.make_jaxpr(lambda keys: trainer._draw(True, keys, {}, np.int32(16)))(keys)

@@ -6,7 +6,7 @@ from helpers.worked_example import THEORY, Config
 from jaxtheory import run_key, simulate
 from jaxtheory.engine.compute.part import diverged_entries
 from jaxtheory.engine.execution.local import run_chunk
-from jaxtheory.engine.planning.lay_out import plan_request
+from jaxtheory.engine.planning.planner import plan_request
 from jaxtheory.engine.records import Part
 from jaxtheory.engine.request.request import read
 

@@ -12,8 +12,8 @@ from helpers.worked_example import THEORY, Config
 
 from jaxtheory import plan, sweep
 from jaxtheory.engine.execution import local
-from jaxtheory.engine.planning import lay_out
-from jaxtheory.engine.planning.lay_out import plan_request
+from jaxtheory.engine.planning import planner
+from jaxtheory.engine.planning.planner import plan_request
 from jaxtheory.engine.records import Chunk
 from jaxtheory.engine.request.request import read
 
@@ -131,7 +131,7 @@ def test_a_row_of_many_runs_is_cut_and_every_cut_gives_the_same_bits(monkeypatch
         "dtype": "float64",
     }
     reference = sweep(THEORY, Config(), **options)
-    monkeypatch.setattr(lay_out, "_CHUNK_SECONDS", 1e-9)  # a slot at a time
+    monkeypatch.setattr(planner, "_CHUNK_SECONDS", 1e-9)  # a slot at a time
     assert sweep(THEORY, Config(), **options).identical(reference)
 
 

@@ -52,10 +52,10 @@ def test_the_share_counts_the_steps_of_running_chunks():
     assert all(event.metrics is None and event.at is None for event in events)
 
 
-def swept(**asked):
+def swept(**options):
     """The events of a sweep that are records, and its dataset."""
     events = []
-    data = sweep(THEORY, Config(), steps=8, dtype="float64", progress=events.append, **asked)
+    data = sweep(THEORY, Config(), steps=8, dtype="float64", progress=events.append, **options)
     records = [event for event in events if event.metrics is not None]
     assert len(records) < len(events)  # those that are not a record have no metrics
     return records, data

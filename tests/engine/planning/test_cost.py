@@ -5,7 +5,7 @@ import numpy as np
 from helpers.worked_example import THEORY, Config
 
 from jaxtheory.core.config import canonical
-from jaxtheory.engine.planning import cost, lay_out
+from jaxtheory.engine.planning import cost, planner
 from jaxtheory.engine.request.request import read
 from jaxtheory.theories import get
 
@@ -14,14 +14,14 @@ def test_lanes_side_by_side_share_the_equations_and_each_has_its_arrays():
     one = cost.Work(equations=8.0, bytes=3.0, flops=5.0, largest=7)
     assert one.amortize(4) == one._replace(equations=2.0)
     request = read(THEORY, Config(), vary={"eta": [0.1, 0.2, 0.3]}, seeds=4, steps=5)
-    bucket = lay_out.plan_request(request).buckets[0]
+    bucket = planner.plan_request(request).buckets[0]
     costs = cost.costs(THEORY, bucket.algorithm, bucket.template, request.schedule.records)
-    least = lay_out._price(request, bucket, costs).memory
+    least = planner._price(request, bucket, costs).memory
     for slot in ("metrics", "analyses", "predict"):
         larger = costs._replace(**{slot: getattr(costs, slot)._replace(largest=1 << 30)})
         known = max(costs.metrics.largest, costs.analyses.largest, costs.predict.largest)
-        lanes = lay_out.workers() * bucket.layout.rows * bucket.layout.width
-        more = lay_out._price(request, bucket, larger).memory - least
+        lanes = planner.workers() * bucket.layout.rows * bucket.layout.width
+        more = planner._price(request, bucket, larger).memory - least
         assert more == lanes * ((1 << 30) - known)
 
 

@@ -90,10 +90,10 @@ OTHERS = [
 ]
 
 
-@pytest.mark.parametrize(("asked", "message"), OTHERS)
-def test_other_axes_and_steps_are_refused_in_a_line(asked, message):
+@pytest.mark.parametrize(("options", "message"), OTHERS)
+def test_other_axes_and_steps_are_refused_in_a_line(options, message):
     with pytest.raises(InputError, match=message):
-        plan(THEORY, Config(), **{"steps": 1, **asked})
+        plan(THEORY, Config(), **{"steps": 1, **options})
 
 
 WALK, KEY = get("random_walk"), jaxtheory.run_key(0, 0)
@@ -107,12 +107,14 @@ def test_an_argument_is_not_an_axis(name):
             jaxtheory.plan(WALK, SMALL, steps=2, **options)
 
 
-@pytest.mark.parametrize(("value", "said"), [(1e-50, "1e-50 is 0 in"), (1e60, "1e\\+60 is infini")])
+@pytest.mark.parametrize(
+    ("value", "message"), [(1e-50, "1e-50 is 0 in"), (1e60, "1e\\+60 is infini")]
+)
 @pytest.mark.parametrize("swept", [True, False])
-def test_a_number_that_float32_cannot_hold_is_refused(value, said, swept):
+def test_a_number_that_float32_cannot_hold_is_refused(value, message, swept):
     """And not trained as 0 or as infinity under the label of the value."""
     points = {"vary": {"threshold": [0.1, value]}} if swept else {}
     config = Config() if swept else Config(threshold=value)
-    with pytest.raises(InputError, match=rf"threshold.*{said}.*dtype='float64'"):
+    with pytest.raises(InputError, match=rf"threshold.*{message}.*dtype='float64'"):
         read(THEORY, config, **points, steps=2, dtype="float32")
     read(THEORY, config, **points, steps=2, dtype="float64")

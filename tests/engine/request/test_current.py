@@ -24,8 +24,8 @@ def gradient(params, batch, problem, config):
     return jax.grad(loss)(params, batch, problem, config)
 
 
-def ask(theory, **asked):
-    return read(theory, Config(dimension=3), **{"steps": 1, **asked})
+def ask(theory, **options):
+    return read(theory, Config(dimension=3), **{"steps": 1, **options})
 
 
 LOSS = "the loss was replaced and the gradient is still that of the old loss; use theory.replace"
@@ -144,15 +144,15 @@ def old_sample(key, problem, config):
 
 
 @pytest.mark.parametrize(
-    ("slot", "own"),
+    ("slot", "changes"),
     [
         ("problem", {"step": draws_again}),
         ("sample", {"step": draws_again}),
         ("sample", {"sample": old_sample}),
     ],
 )
-def test_an_algorithm_that_draws_its_own_is_refused(slot, own):
-    theory = THEORY._replace(algorithms={"own": THEORY.algorithms["sgd"]._replace(**own)})
+def test_an_algorithm_that_draws_its_own_is_refused(slot, changes):
+    theory = THEORY._replace(algorithms={"own": THEORY.algorithms["sgd"]._replace(**changes)})
     ask(theory)
     with pytest.raises(InputError, match=f"'own' draws .*another {slot} than"):
         ask(theory._replace(**{slot: FREE[slot]}))

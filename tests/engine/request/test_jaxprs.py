@@ -25,7 +25,7 @@ def test_equal_equations_are_merged_with_all_that_follows():
 
 
 @pytest.mark.parametrize(
-    "other",
+    "function",
     [
         lambda x: x + 1.0,  # a literal of another value
         lambda x: x + jnp.float32(0),  # of another type
@@ -33,8 +33,8 @@ def test_equal_equations_are_merged_with_all_that_follows():
         lambda x: 0.0 + x,
     ],
 )
-def test_what_differs_stays(other):
-    one, two = _merged(jax.make_jaxpr(lambda x: (x + 0.0, other(x)))(1.0)).jaxpr.outvars
+def test_what_differs_stays(function):
+    one, two = _merged(jax.make_jaxpr(lambda x: (x + 0.0, function(x)))(1.0)).jaxpr.outvars
     assert one is not two
 
 

@@ -108,7 +108,7 @@ def changes(params, problem, config):
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"),
+    ("options", "phrase"),
     [
         ({"observe": {"distance": square}}, "'distance' is the name of a metric"),
         ({"observe": {"seed": square}}, "'seed' is the name of an axis"),
@@ -159,11 +159,11 @@ def changes(params, problem, config):
         ({"save_params": {"w": 1}}, "save_params = {'w': 1}: must be True"),
     ],
 )
-def test_a_wrong_observable_is_one_sentence(asked, said):
+def test_a_wrong_observable_is_one_sentence(options, phrase):
     with pytest.raises(jaxtheory.InputError) as error:
-        jaxtheory.sweep(THEORY, Config(), steps=4, **asked)
+        jaxtheory.sweep(THEORY, Config(), steps=4, **options)
     message = str(error.value)
-    assert said in message and "\n" not in message and "\x1b" not in message
+    assert phrase in message and "\n" not in message and "\x1b" not in message
 
 
 def noisy(params, problem, config):

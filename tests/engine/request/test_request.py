@@ -81,7 +81,7 @@ SMALL = WALK.Config(num_states=5, length=17)
 
 
 @pytest.mark.parametrize(
-    ("stop", "record", "said"),
+    ("stop", "record", "message"),
     [
         (lambda m: m["los"] < 0.1, None, "reads the metric 'los'; did you mean 'loss'?"),
         (lambda m: m["accuracy"] < 0.1, {"loss": 1, "accuracy": [2]}, "known: loss"),
@@ -92,8 +92,8 @@ SMALL = WALK.Config(num_states=5, length=17)
         (lambda m: m["accuracy"] == 1 or None, None, r"stop\(metrics\) returns None"),
     ],
 )
-def test_a_wrong_stop_rule_is_named(stop, record, said):
-    with pytest.raises(InputError, match=said):
+def test_a_wrong_stop_rule_is_named(stop, record, message):
+    with pytest.raises(InputError, match=message):
         jaxtheory.simulate(WALK, SMALL, KEY, 3, stop=stop, record=record)
 
 
@@ -133,7 +133,7 @@ def test_a_config_or_a_theory_from_before_a_module_was_loaded_again(tmp_path, mo
     module = importlib.import_module("loaded_twice")
     theory, config = module.THEORY, module.Settings(num_states=5)
     importlib.reload(module)
-    again = "loaded_twice was loaded again, and the {} is of the earlier one; make it anew, "
+    again = "loaded_twice was loaded again, and the {} is of the earlier one; make it again, "
     with pytest.raises(InputError) as error:
         jaxtheory.simulate(module.THEORY, config, KEY, 1)
     remedy = "as a Settings of the present loaded_twice"
@@ -164,7 +164,7 @@ def test_what_else_is_of_an_earlier_module_is_named(tmp_path, monkeypatch):
     ):
         with pytest.raises(InputError) as error:
             jaxtheory.simulate(theory, config, KEY, **{"steps": 1} | more)
-        said = f"mine_twice was loaded again, and the {name} is of the earlier one; make it anew"
+        said = f"mine_twice was loaded again, and the {name} is of the earlier one; make it again"
         assert said in str(error.value) and "\n" not in str(error.value)
 
 

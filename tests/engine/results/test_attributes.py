@@ -44,7 +44,7 @@ def test_no_attribute_tells_one_value_of_an_axis(tmp_path):
     vary = {"algorithm": ["sgd"], "steps": [1, 2]}
     data = sweep(THEORY, Config(), vary=vary, steps=0, save_params=True, store=tmp_path / "store")
     assert not {"algorithm", "steps"} & data.attrs.keys()
-    params = jaxtheory.params(data, theory=THEORY, algorithm="sgd", steps=2, seed=0)
+    params = jaxtheory.load_params(data, theory=THEORY, algorithm="sgd", steps=2, seed=0)
     assert np.array_equal(params.weights, data.params_weights.sel(steps=2).values.ravel())
 
 

@@ -14,9 +14,9 @@ TWO = THEORY._replace(algorithms={**THEORY.algorithms, "again": THEORY.algorithm
 RATES, SEEDS = [0.1, 0.2, 0.3], [0, 1, 2, 3]
 
 
-def swept(config: Config | None = None, **asked) -> xr.Dataset:
+def swept(config: Config | None = None, **changes) -> xr.Dataset:
     """A sweep with a chunk per run, so that the bits of a run do not depend on the others."""
-    options = {"vary": {"eta": RATES}, "seeds": SEEDS, "steps": 4, "dtype": "float64"} | asked
+    options = {"vary": {"eta": RATES}, "seeds": SEEDS, "steps": 4, "dtype": "float64"} | changes
     return sweep(TWO, config or Config(), **options)
 
 
@@ -25,8 +25,8 @@ def full_grid() -> xr.Dataset:
     return swept()
 
 
-def parts(whole: xr.Dataset, *regions: dict) -> list[xr.Dataset]:
-    return [whole.isel(region) for region in regions]
+def parts(data: xr.Dataset, *regions: dict) -> list[xr.Dataset]:
+    return [data.isel(region) for region in regions]
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_sizes_that_differ_are_filled_with_nan() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"),
+    ("changes", "message"),
     [
         ({"vary": {"noise": [0.1]}}, "axes: learning_rate, seed and noise, seed"),
         ({"steps": 5}, "steps: 4 and 5"),
@@ -97,9 +97,9 @@ def test_sizes_that_differ_are_filled_with_nan() -> None:
         ({"algorithm": "again"}, "algorithm: "),
     ],
 )
-def test_another_request_is_refused(full_grid: xr.Dataset, asked: dict, said: str) -> None:
-    variant = swept(**{"seeds": [9], **asked})
-    with pytest.raises(InputError, match=f"^A and B differ in {said}") as error:
+def test_another_request_is_refused(full_grid: xr.Dataset, changes: dict, message: str) -> None:
+    variant = swept(**{"seeds": [9], **changes})
+    with pytest.raises(InputError, match=f"^A and B differ in {message}") as error:
         combine([full_grid, variant], ["A", "B"])
     assert "\n" not in str(error.value)
 

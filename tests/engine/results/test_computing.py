@@ -168,14 +168,14 @@ import sys
 from pathlib import Path
 import jaxtheory
 from jaxtheory.engine.cluster import pickling
-from jaxtheory.engine.planning import lay_out
+from jaxtheory.engine.planning import planner
 from jaxtheory.engine.request.request import read
-from jaxtheory.engine.execution.task import Task
+from jaxtheory.engine.execution.chunk_task import ChunkTask
 theory = jaxtheory.theories.get("random_walk")
 asked = dict(steps=2, vary={"p": [0.3, 0.7]})
 request = read(theory, theory.Config(num_states=4, length=9), **asked)
 if sys.argv[1] == "pack":
-    packed = pickling.pack(Task(request), lay_out.plan_request(request).chunks)
+    packed = pickling.pack(ChunkTask(request), planner.plan_request(request).chunks)
     sys.stdout.buffer.write(packed.hex().encode())
 elif sys.argv[1] == "unpack":
     try:
@@ -257,7 +257,7 @@ OTHERS = {
     "jaxtheory.engine.store.packed",
     "jaxtheory.engine.cluster.pickling",
     "jaxtheory.engine.plan",
-    "jaxtheory.engine.planning.lay_out",
+    "jaxtheory.engine.planning.planner",
     "jaxtheory.engine.execution.bar",
     "jaxtheory.engine.execution.progress",
     "jaxtheory.engine.simulate",
@@ -268,7 +268,7 @@ OTHERS = {
     "jaxtheory.engine.results.without_effect",
     "jaxtheory.engine.request.dependence",
     "jaxtheory.system.atomic",
-    "jaxtheory.engine.execution.task",
+    "jaxtheory.engine.execution.chunk_task",
     "jaxtheory.engine.cluster.worker",
 }
 IMPORTED = """

@@ -16,7 +16,7 @@ from helpers.worked_example import THEORY, Config
 
 from jaxtheory import InputError, merge, open_store, sweep
 from jaxtheory.cli.main import main
-from jaxtheory.engine.execution import task
+from jaxtheory.engine.execution import chunk_task
 from jaxtheory.engine.store import archive, datasets
 
 OPTIONS = {"vary": {"d": [2, 3]}, "seeds": 2, "steps": 3, "dtype": "float64", "buckets": "exact"}
@@ -44,8 +44,10 @@ def run(stores: dict, tmp_path: Path) -> Path:
 @pytest.fixture
 def trained(monkeypatch: pytest.MonkeyPatch) -> list:
     """A list that grows with every chunk that is trained."""
-    calls, original = [], task.run_chunk  # which decides no bits
-    monkeypatch.setattr(task, "run_chunk", lambda *a, **k: (calls.append(1), original(*a, **k))[1])
+    calls, original = [], chunk_task.run_chunk  # which decides no bits
+    monkeypatch.setattr(
+        chunk_task, "run_chunk", lambda *a, **k: (calls.append(1), original(*a, **k))[1]
+    )
     return calls
 
 

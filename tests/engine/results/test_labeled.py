@@ -5,18 +5,18 @@ import pytest
 import xarray as xr
 
 import jaxtheory
-from jaxtheory import InputError, claims, optimizers, plot, statistics
+from jaxtheory import InputError, claims, plot, statistics
 
 ARRAY, DATA = np.ones((3, 4)), xr.Dataset({"loss": (("seed", "step"), np.ones((3, 4)))})
 TAKERS = {
-    "verdict": lambda x: jaxtheory.verdict(x, at_most=1.0),
+    "verdict": lambda x: jaxtheory.verdict(x, claims.at_most(1.0)),
     "exponent": lambda x: jaxtheory.exponent(x, "step"),
     "slope": lambda x: claims.exponent(x, "step"),
     "crossing": lambda x: claims.crossing(x, 1.0),
     "share": claims.share,
     "average": statistics.average,
     "counted": lambda x: statistics.counted(x, x),
-    "of": lambda x: optimizers.select(x, "eta", "sgd"),
+    "of": lambda x: plot.optimizers.select(x, "eta", "sgd"),
     "series": lambda x: plot.series(plot.panels()[1][0, 0], x, "step"),
     "lines": lambda x: plot.lines(None, x, "step", "p"),
     "heat": lambda x: plot.heat(None, x, "step", "seed"),

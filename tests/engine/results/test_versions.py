@@ -9,7 +9,7 @@ from helpers.worked_example import EXAMPLE, THEORY, Config
 from jaxtheory import InputError, sweep
 from jaxtheory.cli import main
 from jaxtheory.engine import cover
-from jaxtheory.engine.execution import task
+from jaxtheory.engine.execution import chunk_task
 from jaxtheory.engine.results import versions
 from jaxtheory.engine.store.store import Store
 
@@ -29,10 +29,10 @@ def unfinished(tmp_path):
     return store
 
 
-def now(monkeypatch, **others):
+def now(monkeypatch, **packages):
     """From now on as if these versions were installed."""
-    for module in (versions, task, cover):
-        monkeypatch.setattr(module, "present", lambda: {**HERE, **others})
+    for module in (versions, chunk_task, cover):
+        monkeypatch.setattr(module, "present", lambda: {**HERE, **packages})
 
 
 @pytest.mark.parametrize("name", HERE)

@@ -21,8 +21,8 @@ TWO = THEORY._replace(
 )
 
 
-def summary(theory, **asked):
-    data = jaxtheory.sweep(theory, CONFIG, **{"steps": 2, **asked})
+def summary(theory, **options):
+    data = jaxtheory.sweep(theory, CONFIG, **{"steps": 2, **options})
     return data.attrs["summary"].removeprefix(f"{theory.name}: ").split("; ")
 
 
@@ -38,7 +38,7 @@ def test_the_algorithm_that_does_not_read_a_field_is_named(tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "options",
     [
         {"vary": {"eta": [0.1, 0.2]}},
         {"vary": {"eta": [0.1]}, "algorithm": "halve"},  # one value
@@ -47,8 +47,8 @@ def test_the_algorithm_that_does_not_read_a_field_is_named(tmp_path, capsys):
         {"seeds": 2},
     ],
 )
-def test_there_is_no_line_where_runs_differ_or_nothing_was_trained(asked):
-    assert len(summary(TWO, **asked)) == 1
+def test_there_is_no_line_where_runs_differ_or_nothing_was_trained(options):
+    assert len(summary(TWO, **options)) == 1
 
 
 def dataset(values, **more):
@@ -62,15 +62,15 @@ def test_equal_numbers_are_found_in_each_algorithm():
     curve = np.arange(16.0).reshape(2, 2, 1, 2, 2)[..., 0]
     differ, equal = curve, np.broadcast_to(curve[:1], curve.shape)
     part = np.where(np.arange(2)[None, :, None, None] == 0, equal, differ)
-    assert attributes.equal_axes(dataset(differ)) == {}
-    assert attributes.equal_axes(dataset(equal)) == {"p": ()}
-    assert attributes.equal_axes(dataset(part)) == {"p": ("a",)}
+    assert attributes.axes_without_effect(dataset(differ)) == {}
+    assert attributes.axes_without_effect(dataset(equal)) == {"p": ()}
+    assert attributes.axes_without_effect(dataset(part)) == {"p": ("a",)}
     predicted = {"predicted_loss": (("p", "algorithm", "step"), np.arange(8.0).reshape(2, 2, 2))}
-    assert attributes.equal_axes(dataset(equal, **predicted)) == {"p": ()}
-    assert attributes.equal_axes(dataset(np.full(curve.shape, np.nan))) == {}
+    assert attributes.axes_without_effect(dataset(equal, **predicted)) == {"p": ()}
+    assert attributes.axes_without_effect(dataset(np.full(curve.shape, np.nan))) == {}
     lost = equal.copy()
     lost[1, :, :, 1] = np.nan
-    assert attributes.equal_axes(dataset(lost)) == {}
+    assert attributes.axes_without_effect(dataset(lost)) == {}
     assert (
         attributes.summarized(dataset(part))
         .attrs["summary"]

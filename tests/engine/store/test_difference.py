@@ -16,7 +16,7 @@ def store(tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    ("other", "text"),
+    ("changes", "text"),
     [
         ({"key": 1}, "key: stored 0; requested 1"),
         ({"vary": None}, "eta: stored 0.3, 0.5; requested 0.1"),
@@ -27,8 +27,8 @@ def store(tmp_path_factory):
         ({"dtype": "float32"}, "dtype: stored float64; requested float32"),
     ],
 )
-def test_one_thing_is_named(store, other, text):
-    options = {**STORED, **other}
+def test_one_thing_is_named(store, changes, text):
+    options = {**STORED, **changes}
     with pytest.raises(InputError) as error:
         sweep(THEORY, Config(), **options, store=store)
     start, _, message = str(error.value).partition(" holds other runs, ")

@@ -13,15 +13,15 @@ from helpers.worked_example import THEORY, Config
 
 from jaxtheory import InputError, merge, open_store, sweep
 from jaxtheory.engine import cover
-from jaxtheory.engine.execution import task
+from jaxtheory.engine.execution import chunk_task
 from jaxtheory.engine.results import computing, versions
 from jaxtheory.engine.store.store import Store, read_manifest
 
 TWO = THEORY._replace(algorithms={**THEORY.algorithms, "again": THEORY.algorithms["sgd"]})
 
 
-def swept(store: Path | None = None, **asked) -> xr.Dataset:
-    options = {"vary": {"eta": [0.1, 0.3]}, "seeds": 2, "steps": 4, "dtype": "float64"} | asked
+def swept(store: Path | None = None, **changes) -> xr.Dataset:
+    options = {"vary": {"eta": [0.1, 0.3]}, "seeds": 2, "steps": 4, "dtype": "float64"} | changes
     return sweep(TWO, options.pop("config", Config()), store=store, **options)
 
 
@@ -53,7 +53,9 @@ def test_folders_that_are_copied_into_one_another_are_merged(
 ) -> None:
     for store in stores:
         shutil.copytree(store, tmp_path / "both", dirs_exist_ok=True)
-    monkeypatch.setattr("jaxtheory.engine.execution.task.run_chunk", None)  # nothing is trained
+    monkeypatch.setattr(
+        "jaxtheory.engine.execution.chunk_task.run_chunk", None
+    )  # nothing is trained
     data = swept(tmp_path / "both", vary={"eta": [0.1, 0.2, 0.3]})
     assert data.identical(merge(stores))
     assert open_store(tmp_path / "both").identical(data)
@@ -64,7 +66,9 @@ def test_a_damaged_merged_store_is_made_of_its_parts(
 ) -> None:
     merged = merge(stores, to=tmp_path / "merged")
     lose_dataset(tmp_path / "merged")
-    monkeypatch.setattr("jaxtheory.engine.execution.task.run_chunk", None)  # nothing is trained
+    monkeypatch.setattr(
+        "jaxtheory.engine.execution.chunk_task.run_chunk", None
+    )  # nothing is trained
     assert swept(tmp_path / "merged", vary={"eta": [0.1, 0.2, 0.3]}).identical(merged)
 
 
@@ -94,7 +98,7 @@ def test_algorithms_and_datasets_are_merged(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"),
+    ("changes", "message"),
     [
         ({"buckets": "exact"}, "buckets"),
         ({"record": {"loss": 1, "rounded_loss": [4], "weights": [4]}}, "metrics"),
@@ -103,10 +107,10 @@ def test_algorithms_and_datasets_are_merged(tmp_path: Path) -> None:
     ],
 )
 def test_another_request_is_refused(
-    asked: dict, said: str, stores: tuple[Path, Path], tmp_path: Path
+    changes: dict, message: str, stores: tuple[Path, Path], tmp_path: Path
 ) -> None:
-    swept(tmp_path / "other", seeds=[9], record=asked.pop("record", [0, 1, 2, 3, 4]), **asked)
-    with pytest.raises(InputError, match=f"^{stores[0]} and .*other differ in {said}") as error:
+    swept(tmp_path / "other", seeds=[9], record=changes.pop("record", [0, 1, 2, 3, 4]), **changes)
+    with pytest.raises(InputError, match=f"^{stores[0]} and .*other differ in {message}") as error:
         merge([stores[0], tmp_path / "other"], to=tmp_path / "out")
     assert "\n" not in str(error.value) and not (tmp_path / "out").exists()
 
@@ -125,7 +129,7 @@ def test_other_versions_are_refused_unless_accepted(
 ) -> None:
     current_versions = versions.present()
     with monkeypatch.context() as patched:
-        for module in (task, cover):
+        for module in (chunk_task, cover):
             patched.setattr(module, "present", lambda: {**current_versions, "jax": "0.1"})
         swept(tmp_path / "other", seeds=[5, 6])
     pair = [stores[0], tmp_path / "other"]

@@ -21,8 +21,8 @@ from jaxtheory.engine.store.rectangle import (
 from tests.helpers.quadratic import THEORY, Config
 
 
-def identified(**asked):
-    return as_json(identity(read(THEORY, Config(), **{"steps": 4, **asked})))
+def identified(**options):
+    return as_json(identity(read(THEORY, Config(), **{"steps": 4, **options})))
 
 
 @pytest.mark.parametrize("shape", [(7,), (3, 5), (2, 3, 4), (1, 1), (2, 0)])
@@ -75,7 +75,7 @@ def test_algorithms_are_compared_where_both_use_them():
 
 
 def test_outputs_that_a_rectangle_has():
-    content = lambda **asked: content_of(identified(**asked), [], None)
+    content = lambda **options: content_of(identified(**options), [], None)
     plain = {"record": [0, 2, 4]}
     for stored, wanted, answer in [
         (plain, plain, True),

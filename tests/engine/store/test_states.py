@@ -4,8 +4,8 @@ import shutil
 
 import jaxtheory
 from jaxtheory.code.plain import as_json
-from jaxtheory.engine.planning.lay_out import plan_request
-from jaxtheory.engine.planning.layout import lanes
+from jaxtheory.engine.planning.buckets import lanes
+from jaxtheory.engine.planning.planner import plan_request
 from jaxtheory.engine.request.request import read
 from jaxtheory.engine.results.identity import identity
 from jaxtheory.engine.store import states
@@ -16,16 +16,16 @@ from tests.helpers.quadratic import THEORY, Config
 ASKED = {"vary": {"eta": [0.1, 0.2]}, "seeds": 3, "steps": 4}
 
 
-def described(**asked):
-    request = read(THEORY, Config(), **asked)
+def described(**options):
+    request = read(THEORY, Config(), **options)
     return request, as_json(identity(request))
 
 
-def resumed(folder, **asked):
+def resumed(folder, **options):
     """The states of each chunk of a request in the first rectangle of a store."""
-    request, identified = described(**asked)
+    request, identified = described(**options)
     store = Store(folder)
-    before = states.Before(store, store.rectangles()[0], request, identified)
+    before = states.PriorRuns(store, store.rectangles()[0], request, identified)
     chunks = plan_request(request).chunks
     return [before.resumed(chunk, lanes(request, chunk)) for chunk in chunks]
 
@@ -71,7 +71,7 @@ def test_many_states_are_kept_only_with_weights(monkeypatch):
 
 def test_records_must_be_among_those_that_were_kept():
     content = content_of(described(steps=6, record=2)[1], [], None)
-    continues = lambda **asked: states.continues(content, *described(steps=9, **asked))
+    continues = lambda **options: states.continues(content, *described(steps=9, **options))
     assert continues(record=2) and continues(record=[0, 4, 7]) and not continues(record=3)
     assert continues(record={"distance": 2}) and not continues(record={"distance": 3})
     only = content_of(described(steps=6, record={"distance": 2})[1], [], None)
@@ -82,7 +82,9 @@ def test_records_must_be_among_those_that_were_kept():
 def test_a_stop_rule_reads_all_that_was_recorded():
     stop = lambda metrics: metrics["distance"] < 0.1
     content = content_of(described(steps=6, record=2, stop=stop)[1], [], None)
-    continues = lambda **asked: states.continues(content, *described(steps=9, stop=stop, **asked))
+    continues = lambda **options: states.continues(
+        content, *described(steps=9, stop=stop, **options)
+    )
     assert continues(record=[0, 2, 4, 6, 9]) and not continues(record=[0, 4, 9])
 
 

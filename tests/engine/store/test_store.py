@@ -16,8 +16,8 @@ from helpers.stores import dataset_folder, lose_dataset, parts
 from helpers.worked_example import EXAMPLE, THEORY, Config
 
 from jaxtheory import InputError, sweep
-from jaxtheory.engine.execution import task
-from jaxtheory.engine.planning import lay_out
+from jaxtheory.engine.execution import chunk_task
+from jaxtheory.engine.planning import planner
 from jaxtheory.engine.store.store import Store
 from jaxtheory.system.temporary import temporary_sibling
 
@@ -46,8 +46,10 @@ def test_a_stored_sweep_is_labeled_and_read_back(tmp_path):
 
 def computed(monkeypatch):
     """A list that grows with every chunk that is trained."""
-    calls, original = [], task.run_chunk
-    monkeypatch.setattr(task, "run_chunk", lambda *a, **k: (calls.append(1), original(*a, **k))[1])
+    calls, original = [], chunk_task.run_chunk
+    monkeypatch.setattr(
+        chunk_task, "run_chunk", lambda *a, **k: (calls.append(1), original(*a, **k))[1]
+    )
     return calls
 
 
@@ -215,7 +217,7 @@ def test_nothing_is_written_for_bad_input(tmp_path):
 
 def test_an_interrupt_leaves_a_store_that_resumes(tmp_path, monkeypatch):
     reference = sweep(THEORY, Config(), **OPTIONS)
-    original, calls = task.run_chunk, []
+    original, calls = chunk_task.run_chunk, []
 
     def second_is_interrupted(*args, **options):
         calls.append(1)
@@ -224,7 +226,7 @@ def test_an_interrupt_leaves_a_store_that_resumes(tmp_path, monkeypatch):
         return original(*args, **options)
 
     monkeypatch.setenv("JAXTHEORY_DEVICES", "1")
-    monkeypatch.setattr(task, "run_chunk", second_is_interrupted)
+    monkeypatch.setattr(chunk_task, "run_chunk", second_is_interrupted)
     with pytest.raises(KeyboardInterrupt):
         sweep(THEORY, Config(), store=tmp_path / "run", **OPTIONS)
     assert len(parts(tmp_path / "run")) == 1 and not (tmp_path / "run" / "data.zarr").exists()
@@ -277,7 +279,7 @@ def test_a_resumed_sweep_follows_the_stored_plan(tmp_path, monkeypatch):
     before = [rectangle.content for rectangle in Store(run).rectangles()]
     parts(run)[0].unlink()
     lose_dataset(run)
-    monkeypatch.setattr(lay_out, "_SHARES", {})
+    monkeypatch.setattr(planner, "_SHARES", {})
     assert (
         sweep(THEORY, Config(), store=run, **OPTIONS).identical(reference)
         and [rectangle.content for rectangle in Store(run).rectangles()] == before

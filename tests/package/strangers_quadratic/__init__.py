@@ -15,7 +15,7 @@ from jaxtheory import Algorithm, Check, Config, Size, Theory, draws, size, sizes
 class Bowl(Config):
     """Hyper-parameters."""
 
-    dimension: Size | int = size(5, "d", "number of weights")
+    dimension: Size = size(5, "d", "number of weights")
     learning_rate: float = traced(0.1, "eta", "step size", "(0, 1]")
 
 

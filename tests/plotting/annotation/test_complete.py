@@ -4,13 +4,13 @@ import pytest
 from helpers.drawn import COSINES, STEPS, drawn, runs
 
 from jaxtheory import plot
-from jaxtheory.plotting.annotation.complete import name_all
+from jaxtheory.plotting.annotation.complete import write_names
 
 
-@pytest.mark.parametrize("below", [False, True])
-def test_a_caption_has_room_of_its_own_and_is_written_once(below):
+@pytest.mark.parametrize("legend_below", [False, True])
+def test_a_caption_has_room_of_its_own_and_is_written_once(legend_below):
     figure, ax = drawn(runs(COSINES))
-    if below:
+    if legend_below:
         ax.get_legend().remove()
         plot.legend_below(figure, ax)
     height = figure.get_figheight()
@@ -22,7 +22,7 @@ def test_a_caption_has_room_of_its_own_and_is_written_once(below):
     figure.draw_without_rendering()
     top = words.get_window_extent().y1
     boxes = [legend.get_window_extent() for legend in figure.legends]
-    assert len(boxes) == below and all(box.y0 >= top for box in boxes)
+    assert len(boxes) == legend_below and all(box.y0 >= top for box in boxes)
     assert ax.get_tightbbox().y0 >= max([top, *(box.y1 for box in boxes)])
     assert words.get_window_extent().x1 <= figure.bbox.x1
 
@@ -47,8 +47,8 @@ def test_names_are_written_once_and_before_the_caption():
     figure, ax = drawn(runs(COSINES))
     plot.theory(ax, STEPS, COSINES[0], "law")
     ax.legend()
-    name_all(figure)
-    name_all(figure)
+    write_names(figure)
+    write_names(figure)
     assert sorted(text.get_text() for text in ax.texts) == ["cosine", "law"]
     before = [text.get_position() for text in ax.texts]
     plot.add_caption(figure)

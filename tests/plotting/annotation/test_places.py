@@ -4,7 +4,7 @@ import numpy as np
 from helpers.drawn import drawn, runs
 
 from jaxtheory import plot
-from jaxtheory.plotting.annotation.places import Taken, size_of, trace, write
+from jaxtheory.plotting.annotation.places import Obstacles, size_of, trace, write
 
 
 def test_a_curve_takes_the_pixels_between_its_points():
@@ -15,7 +15,7 @@ def test_a_curve_takes_the_pixels_between_its_points():
     assert np.hypot(*np.diff(points, axis=0).T).max() <= 2.0
     ends = ax.transData.transform([(0, 0), (1, 1)])
     np.testing.assert_allclose(points[[0, -1]], ends)
-    occupancy, (x, y) = Taken(ax), ends.mean(0)
+    occupancy, (x, y) = Obstacles(ax), ends.mean(0)
     assert occupancy.covered((x - 5, y - 5, x + 5, y + 5)) >= 5
     assert not occupancy.covered((x - 5, y + 6, x + 5, y + 16))
     assert not occupancy.covered((x - 5, y - 5, x + 5, y + 5), ignored={id(line)})
@@ -29,15 +29,15 @@ def test_bars_marks_texts_and_the_legend_are_taken_too():
     ax.scatter([1], [1])
     ax.text(2, 1, "text")
     figure.draw_without_rendering()
-    assert len(Taken(ax).boxes) == 3 and len(Taken(ax).points) == 2
+    assert len(Obstacles(ax).boxes) == 3 and len(Obstacles(ax).points) == 2
 
 
 def test_a_text_is_written_where_it_was_measured():
     figure, ((ax,),) = plot.panels()
     figure.draw_without_rendering()
     wide, high = size_of(ax, "name", 7)
-    x, y, *_ = Taken(ax).frame
+    x, y, *_ = Obstacles(ax).frame
     box = (x + 10, y + 20, x + 10 + wide, y + 20 + high)
     window = write(ax, box, "name", fontsize=7).get_window_extent()
     np.testing.assert_allclose(window.extents, box, atol=1.0)
-    assert Taken(ax).inside(box) and not Taken(ax).inside((x - 1, y, x + 9, y + 9))
+    assert Obstacles(ax).inside(box) and not Obstacles(ax).inside((x - 1, y, x + 9, y + 9))

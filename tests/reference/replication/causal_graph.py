@@ -147,18 +147,24 @@ def at_first(rng, length, count):
 
 
 def replicate(
-    seeds, length=16, counts=(1000, 2000), steps=(100, 100), few=(500, 2000), joint=1000, many=2000
+    seeds,
+    length=16,
+    counts=(1000, 2000),
+    steps=(100, 100),
+    joint_counts=(500, 2000),
+    joint=1000,
+    first_count=2000,
 ):
     """The statistics of each claim, one value per seed."""
     rngs = [np.random.default_rng((8, seed)) for seed in seeds]
     stages = np.array([two_stages(rng, length, counts, steps) for rng in rngs])
-    begun = np.array([at_first(rng, length, many) for rng in rngs])
+    begun = np.array([at_first(rng, length, first_count) for rng in rngs])
     return {
         "CG-2": stages[:, 0],
         "CG-4": stages[:, 1],
         "CG-6": begun[:, 0],
         "CG-8": begun[:, 1],
-        "CG-13": np.array([at_once(rng, length, few, joint) for rng in rngs]),
+        "CG-13": np.array([at_once(rng, length, joint_counts, joint) for rng in rngs]),
     }
 
 
@@ -166,9 +172,9 @@ TINY = {
     "length": 5,
     "counts": (9, 7),
     "steps": (3, 2),
-    "few": (6, 8),
+    "joint_counts": (6, 8),
     "joint": 4,
-    "many": 10,
+    "first_count": 10,
 }
 
 

@@ -167,7 +167,14 @@ def on_prompts(rng, count, test, steps):
 
 
 def replicate(
-    seeds, steps=40000, merged=2000, aligned=3000, count=2000, test=2000, few=300, sigma=SIGMA
+    seeds,
+    steps=40000,
+    merged=2000,
+    aligned=3000,
+    count=2000,
+    test=2000,
+    prompt_steps=300,
+    sigma=SIGMA,
 ):
     """The statistics of each claim, one value per seed; the aligned start is the same for all."""
     D, curves = len(LAMBDA), {}
@@ -184,11 +191,19 @@ def replicate(
         "IR-1 speed": np.array([speeds(x, LAMBDA, LENGTH) for x in curves["separate"]]),
         "IR-2": np.array([speeds(x, LAMBDA, LENGTH) for x in curves["merged"]]),
         "IR-3": np.array([from_aligned(D, LENGTH, HEADS, 0.03, 0.05, aligned)]),
-        "prompts": np.array([on_prompts(rng, count, test, few) for rng in rngs]),
+        "prompts": np.array([on_prompts(rng, count, test, prompt_steps) for rng in rngs]),
     }
 
 
-TINY = {"steps": 40, "merged": 30, "aligned": 20, "count": 12, "test": 10, "few": 5, "sigma": 0.6}
+TINY = {
+    "steps": 40,
+    "merged": 30,
+    "aligned": 20,
+    "count": 12,
+    "test": 10,
+    "prompt_steps": 5,
+    "sigma": 0.6,
+}
 
 
 def unpacked(x, shapes):

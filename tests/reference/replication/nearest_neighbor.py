@@ -123,17 +123,17 @@ def exponents(rng, setting, count, late):
     return np.polyfit(np.log(late), np.log(rows), 1)[0]
 
 
-def replicate(seeds, count=4000, few=2000, steps=300, late=LATE):
+def replicate(seeds, count=4000, logit_count=2000, steps=300, late=LATE):
     """The statistics of each claim, one value per seed; exponents are means over two settings."""
     rows = []
     for seed in seeds:
         rng = np.random.default_rng((2, seed))
         late_slopes = np.mean([exponents(rng, row, count, late) for row in SETTINGS], axis=0)
-        rows.append((*query_logit(rng, few, steps), *late_slopes))
+        rows.append((*query_logit(rng, logit_count, steps), *late_slopes))
     return dict(zip(("NN-34", "NN-35", "NN-3", "NN-8", "NN-9"), np.array(rows).T, strict=True))
 
 
-TINY = {"count": 40, "few": 40, "steps": 5, "late": (5, 7, 10)}
+TINY = {"count": 40, "logit_count": 40, "steps": 5, "late": (5, 7, 10)}
 
 
 def examples(rng):

@@ -166,12 +166,14 @@ def stuck(states, length, p, eta, slope, steps):
     return max(gaps)
 
 
-def replicate(seeds, count=10000, few=1000, steps=500, window=WINDOW, length=N, stuck_steps=50):
+def replicate(
+    seeds, count=10000, odds_count=1000, steps=500, window=WINDOW, length=N, stuck_steps=50
+):
     """The statistics of each claim, one value per seed."""
     statistics = {"RW-12": [], "RW-15": [], "RW-16": [], "RW-17": [], "RW-6": []}
     for seed in seeds:
         rng = np.random.default_rng((1, seed))
-        odds = [odds_exponent(rng, p, few, steps, length) for p in ODDS]
+        odds = [odds_exponent(rng, p, odds_count, steps, length) for p in ODDS]
         statistics["RW-12"].append(np.mean([a for a in odds if not np.isnan(a)] or [np.nan]))
         half, skewed = (rates(rng, p, count, window, length) for p in (0.5, 0.7))
         statistics["RW-15"].append(half[0])
@@ -189,7 +191,14 @@ def replicate(seeds, count=10000, few=1000, steps=500, window=WINDOW, length=N, 
     return {claim: np.array(values) for claim, values in statistics.items()}
 
 
-TINY = {"count": 50, "few": 50, "steps": 5, "window": (2, 3, 5), "length": 7, "stuck_steps": 2}
+TINY = {
+    "count": 50,
+    "odds_count": 50,
+    "steps": 5,
+    "window": (2, 3, 5),
+    "length": 7,
+    "stuck_steps": 2,
+}
 
 
 def examples(rng):

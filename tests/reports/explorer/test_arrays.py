@@ -9,7 +9,7 @@ import xarray as xr
 
 from jaxtheory.reports.explorer import arrays
 from jaxtheory.reports.explorer.arrays import encoded, recorded, statistics, stored
-from jaxtheory.reports.explorer.thinning import Kept
+from jaxtheory.reports.explorer.thinning import Selection
 
 DIMS = ("eta", "seed", "step", "row")
 
@@ -24,7 +24,9 @@ def values():
 
 
 def select(values, **places):
-    return Kept({d: np.array(places.get(d, np.arange(n))) for d, n in values.sizes.items()}, [])
+    return Selection(
+        {d: np.array(places.get(d, np.arange(n))) for d, n in values.sizes.items()}, []
+    )
 
 
 @pytest.mark.filterwarnings("ignore:All-NaN slice")

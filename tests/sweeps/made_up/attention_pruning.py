@@ -28,10 +28,10 @@ def case(figure, values, holds, drawn=False, n=None):
     return Case(figure, make, holds, n or {}, drawn)
 
 
-def errors(d, gradient, others=0.9, **baselines):
+def errors(d, gradient, default=0.9, **baselines):
     """Errors of the gradient mask, of some baselines, and of the others."""
     levels = {"gradient": gradient} | baselines
-    return xr.concat([levels.get(name, others) * d.one for name in d[PRUNER].values], d[PRUNER])
+    return xr.concat([levels.get(name, default) * d.one for name in d[PRUNER].values], d[PRUNER])
 
 
 def u_curve(d, depth, edge):
@@ -86,10 +86,10 @@ def schedules(d, slower, smaller, floor=0.01):
     }
 
 
-def kinds(d, others, heldout):
+def kinds(d, noncausal, heldout):
     """Errors of the gradient mask under the attention masks of the new figure."""
     return {
-        PLAIN: errors(d, xr.where(d.attention == "causal", 0.2, others)),
+        PLAIN: errors(d, xr.where(d.attention == "causal", 0.2, noncausal)),
         HELDOUT: errors(d, heldout),
     }
 

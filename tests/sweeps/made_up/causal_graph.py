@@ -21,12 +21,12 @@ def by_lag(values):
     return xr.DataArray([*values, *np.zeros(8 - len(values))], dims="lag")
 
 
-def parents(d, found=1.0, attention=0.98, end=0.93):
+def parents(d, selection=1.0, attention=0.98, end=0.93):
     """Rows at the parent after stage one, and a loss that falls in stage two."""
     T, late = 8, d.step >= 100
     W = np.tril(np.ones((T, T))) / np.arange(1, T + 1)[:, None]
     return LEVELS | {
-        "parent_selected": xr.where(late, found, 0.1),
+        "parent_selected": xr.where(late, selection, 0.1),
         "parent_attention": xr.where(late, attention, 0.2),
         "test_loss": xr.where(d.step > 100, end, 1.06),
         "attention": xr.DataArray(W, dims=("token", "attended")),

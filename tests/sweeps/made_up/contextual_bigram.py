@@ -162,7 +162,7 @@ def cases(d, *values):
     return xr.DataArray(list(values), {"case": list(d.case.values)}, ["case"])
 
 
-def classes(d, descent, sign, few, noisy, squared, even):
+def classes(d, descent, sign, small_batch, noisy, squared, even):
     """The losses of the runs of `bigram_classes`, and laws that the first four follow."""
     pi = 1 / d.token / float((1 / d.token).sum())
     t, m = d.step, 2 * d.learning_rate * d.step
@@ -173,7 +173,7 @@ def classes(d, descent, sign, few, noisy, squared, even):
     by_run = {
         "descent": {"slow": slow, "fast": fast}[descent],
         "sign, B = 256": {"slow": slow, "fast": fast}[sign],
-        "sign, B = 4": loss(few * m * (d.token > 0)),
+        "sign, B = 4": loss(small_batch * m * (d.token > 0)),
         "noisy labels": noisy * laws["floor"],
     }
     errors = {

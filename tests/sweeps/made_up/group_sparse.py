@@ -118,9 +118,9 @@ def downstream(frozen, scratch):
     return lambda d: {"accuracy": where(d, "run", frozen=frozen, scratch=scratch)}
 
 
-def margin(d, many=0.98, positions=0.99, fall=0.08, large=-0.1):
+def margin(d, alignment=0.98, positions=0.99, fall=0.08, large=-0.1):
     """Cosines by way of training: up at step 10, and down again where samples are few."""
-    best = xr.where(d.step > 0, many, 0.0)
+    best = xr.where(d.step > 0, alignment, 0.0)
     small_sample = best - fall * (d.step > 10)
     ways = {"n = 100, η = 0.1": small_sample, "n = 500, η = 0.1": best, "n = 500, η = 2": large}
     cosine = sum(xr.where(d.training == name, values, 0) for name, values in ways.items())

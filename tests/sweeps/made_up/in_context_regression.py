@@ -38,11 +38,11 @@ def time_course(d, power=1.0, size=0.005):
     }
 
 
-def heads(d, exact=True, at_first=(3.2, 3.9), many=4.0):
+def heads(d, exact=True, at_first=(3.2, 3.9), at_end=4.0):
     place = np.minimum(d.heads, 4)
     loss = xr.DataArray(LEVELS[place.values], {"heads": d.heads}, ["heads"])
     early = xr.where(d.heads == 4, at_first[0], xr.where(d.heads == 8, at_first[1], place))
-    learned = xr.where(d.step == d.step[1], early, xr.where(d.heads > 4, many, place))
+    learned = xr.where(d.step == d.step[1], early, xr.where(d.heads > 4, at_end, place))
     return {"loss": loss + (0 if exact else 0.01), "learned": learned}
 
 

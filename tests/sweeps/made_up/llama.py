@@ -22,11 +22,11 @@ def lookup(values, names, by):
 def table(costs, errors, mlp):
     """Perplexity 5 + cost of MLP + cost of attention (by ratio), errors by attention."""
 
-    def make(asked):
+    def make(options):
         methods = ["dense", "gradient", "sparsegpt", "magnitude", "wanda"]
         d = grid(
-            seed=range(asked["seeds"]),
-            ratio=asked["ratios"],
+            seed=range(options["seeds"]),
+            ratio=options["ratios"],
             mlp=["dense", "wanda", "sparsegpt"],
             attention=methods,
         )
@@ -44,11 +44,11 @@ def table(costs, errors, mlp):
 def last_layer(gradient, growing):
     """Errors: 1 of the baselines (growing or not), a factor of it for the gradient mask."""
 
-    def make(asked):
-        cases = [(length, 0.5) for length in asked["lengths"]]
-        cases += [(asked["lengths"][-1], ratio) for ratio in asked["ratios"] if ratio != 0.5]
+    def make(options):
+        cases = [(length, 0.5) for length in options["lengths"]]
+        cases += [(options["lengths"][-1], ratio) for ratio in options["ratios"] if ratio != 0.5]
         d = grid(
-            seed=range(asked["seeds"]),
+            seed=range(options["seeds"]),
             case=[f"{n}/{r}" for n, r in cases],
             attention=["gradient", "wanda", "sparsegpt"],
         ).assign_coords(
@@ -65,25 +65,25 @@ def last_layer(gradient, growing):
 def variants(best):
     """Cost 1 for SparseGPT, another one for the variants."""
 
-    def make(asked):
+    def make(options):
         methods = ["dense", "sparsegpt", "sparsegpt, more text", "magnitude", "wanda"]
-        methods += asked["names"]
+        methods += options["names"]
         d = grid(
-            seed=range(asked["seeds"]),
-            ratio=asked["ratios"],
+            seed=range(options["seeds"]),
+            ratio=options["ratios"],
             temperature=[False, True],
             variant=methods,
         )
         cost = lookup(dict.fromkeys(methods, 1.0) | {"dense": 0.0}, d.variant, "variant")
-        d["perplexity"] = d.one * (5 + xr.where(d.variant.isin(asked["names"]), best, cost))
+        d["perplexity"] = d.one * (5 + xr.where(d.variant.isin(options["names"]), best, cost))
         return d
 
     return make
 
 
 def assumptions(singular, attention):
-    def make(asked):
-        d = grid(seed=range(asked["seeds"]), layer=range(LAYERS))
+    def make(options):
+        d = grid(seed=range(options["seeds"]), layer=range(LAYERS))
         return d.assign(
             singular=d.one * singular,
             gram_floor=d.one,

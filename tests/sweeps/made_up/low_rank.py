@@ -79,10 +79,12 @@ def case(name, values, holds, drawn=False):
     return Case(name, make, holds, drawn=drawn)
 
 
-def by(d, dim, values, other=0.0):
+def by(d, dim, values, default=0.0):
     """A value for some labels of a dimension, another elsewhere."""
     return xr.DataArray(
-        [values.get(label, other) for label in d[dim].values.tolist()], {dim: d[dim].values}, [dim]
+        [values.get(label, default) for label in d[dim].values.tolist()],
+        {dim: d[dim].values},
+        [dim],
     )
 
 
@@ -112,11 +114,11 @@ def truncations(d, one, two, error, ends, lost, loss):
     }
 
 
-def keys(d, gap, growth=1.0, tail=1.0, **other):
+def keys(d, gap, growth=1.0, tail=1.0, **ratios):
     """W_K with s_2 / s_3 = 40 where there is a gap, else 1.5 or as given by setting, and two first
     values that grow; the others flat, those beyond the tenth with a tail of their own.
     """
-    second, grown = xr.where(gap, 0.4, 0.01 * by(d, "setting", other, 1.5)), 200 + growth * d.step
+    second, grown = xr.where(gap, 0.4, 0.01 * by(d, "setting", ratios, 1.5)), 200 + growth * d.step
     bulk = 0.01 * xr.where(d["index"] > 10, tail**d.step, 1.0)
     s = spectrum(d, grown, second * grown / 200, bulk)
     return {"singular_values": xr.where(d.matrix == "WK", s, 1.0)}
@@ -161,20 +163,24 @@ def theorem(d, cross, columns, cosine):
     }
 
 
-def diagonal(d, power, rest):
-    """The diagonal goes as a power of log T, the rest as a power of T."""
+def diagonal(d, power, off_diagonal):
+    """The diagonal goes as a power of log T, all off it as a power of T."""
     T = d.steps.astype(float)
-    return {"projections": xr.where(d.at_left == d.at_pattern, np.log(T) ** power, 0.1 * T**rest)}
+    return {
+        "projections": xr.where(
+            d.at_left == d.at_pattern, np.log(T) ** power, 0.1 * T**off_diagonal
+        )
+    }
 
 
-def powers(d, values, rest, relevant, others):
+def powers(d, values, irrelevant, relevant, background):
     """Blocks that go as powers of M: the relevant and the irrelevant diagonal, and beside them. In
     relevant rows of irrelevant columns, the power of W_V is that of relevant columns.
     """
     M, i, j = d.num_patterns.astype(float), d.at_left, d.at_pattern
-    diagonal = xr.where(i < R, M**values, M**rest)
+    diagonal = xr.where(i < R, M**values, M**irrelevant)
     columns = M ** xr.where(d.projection == "WV", relevant, -1 - relevant)
-    off_diagonal = xr.where(j < R, M**relevant, xr.where(i < R, columns, M**others))
+    off_diagonal = xr.where(j < R, M**relevant, xr.where(i < R, columns, M**background))
     return {"projections": xr.where(i == j, diagonal, off_diagonal)}
 
 
@@ -204,12 +210,12 @@ def predicted_ranks(d):
     return xr.where(d.matrix.isin(["WQ", "WK"]), query_rank, d.num_classes)
 
 
-def ranks(d, found, needed):
+def ranks(d, rank, needed):
     """Singular values .6 of the largest up to a rank, losses that need another rank."""
     return {
         "predicted_gap_rank_law": predicted_ranks(d),
         "singular_values": xr.where(
-            d.step > 0, spectrum(d, 1.0, 0.6, 0.6).where(d["index"] <= found, 0.01), 1.0
+            d.step > 0, spectrum(d, 1.0, 0.6, 0.6).where(d["index"] <= rank, 0.01), 1.0
         ),
         "truncated_loss": xr.where(d["kept_rank"] >= needed, 0.01, 0.5),
     }
@@ -223,9 +229,9 @@ def small_set(d, quiet, noisy):
     }
 
 
-def failures(d, apart):
+def failures(d, loss):
     """Losses with irrelevant patterns at cosine 0.9 to relevant ones and sigma = 0.1."""
-    return {"loss": xr.where((d.overlap == 0.9) & (d.noise == 0.1), apart, 0.2)}
+    return {"loss": xr.where((d.overlap == 0.9) & (d.noise == 0.1), loss, 0.2)}
 
 
 def batches(d, loss, power):
@@ -255,10 +261,10 @@ def unit_tokens(d, third, one, two, small):
     }
 
 
-def narrow(d, rest):
+def narrow(d, tail):
     """Singular values beyond the number of relevant patterns."""
     beyond = (d.step > 0) & (d["index"] > d.num_relevant_patterns)
-    return {"singular_values": xr.where(beyond, rest, 1.0)}
+    return {"singular_values": xr.where(beyond, tail, 1.0)}
 
 
 def starts(d, shared, per_token):

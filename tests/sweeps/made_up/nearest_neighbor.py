@@ -84,7 +84,7 @@ def limits(d, ray=None, n=1.5):
     }
 
 
-def rate(d, power=None, query=-0.3, other=1.5):
+def rate(d, power=None, query=-0.3, ratio=1.5):
     """exp(-delta xi1), or a power of t; a query that keeps its attention where xi2 < 2 xi1."""
     valley = 2.0 * (d.step + 1e-3) ** (1 / 3)
     falls = np.exp(-d.separation * valley) if power is None else (d.step + 1.0) ** power
@@ -93,7 +93,7 @@ def rate(d, power=None, query=-0.3, other=1.5):
         "separated_error": (d.step + 1.0) ** query,
         "predicted_xi1_valley": valley,
         "xi1": valley,
-        "xi2": other * valley,
+        "xi2": ratio * valley,
     }
 
 
@@ -186,7 +186,7 @@ CASES = {
     ),
     "shift as exp(-delta xi1)": Case("neighbor_rate", rate, "23 26 30", drawn=True),
     "shift as a power, for every query": Case(
-        "neighbor_rate", lambda d: rate(d, -1.0, query=-2.0, other=2.5), "20"
+        "neighbor_rate", lambda d: rate(d, -1.0, query=-2.0, ratio=2.5), "20"
     ),
     "few prompts go to the max margin": Case(
         "neighbor_margin", margin, "45 46 47 48 49", drawn=True

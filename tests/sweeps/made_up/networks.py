@@ -16,10 +16,10 @@ def ladder(axis, **values):
     the value of the axis.
     """
 
-    def make(asked):
-        coords = {"rung": list(asked["rungs"]), axis: list(asked[axis])}
-        coords["seed"] = range(asked["seeds"])
-        spread = np.linspace(-0.01, 0.01, asked["seeds"])
+    def make(options):
+        coords = {"rung": list(options["rungs"]), axis: list(options[axis])}
+        coords["seed"] = range(options["seeds"])
+        spread = np.linspace(-0.01, 0.01, options["seeds"])
 
         def array(value):
             number = value if callable(value) else lambda rung, x: value
@@ -31,9 +31,9 @@ def ladder(axis, **values):
     return make
 
 
-def by_rung(theorem, others, **named):
+def by_rung(theorem, default, **named):
     """A number for the theorem's model, for some rungs by name, and for the others."""
-    return lambda rung, x: theorem if rung == THEOREM else named.get(rung, others)
+    return lambda rung, x: theorem if rung == THEOREM else named.get(rung, default)
 
 
 CASES = {

@@ -21,24 +21,24 @@ def double_descent(d, valley=0.7, end=0.3, peak=50.0, at=156, published=0.7, equ
     )
 
 
-def dimension(d, power=1.3, c=10.0, rest=0.5):
+def dimension(d, power=1.3, c=10.0, part=0.5):
     """Gaps c / d^power to the limit, of which a part is left at finite d."""
     gap = c * d.dimension.astype(float) ** -power
-    return {"icl_error": 1 + gap} | laws(1.0, (1 + gap) / (1 + rest * gap))
+    return {"icl_error": 1 + gap} | laws(1.0, (1 + gap) / (1 + part * gap))
 
 
-def transition(d, slope=1.0, above=0.01, own=0.15, few=2.0, equivalent=1.02, high=0.95):
+def transition(d, slope=1.0, excess=0.01, low=0.15, two_tasks=2.0, equivalent=1.02, high=0.95):
     """A fall by `slope` per unit of kappa up to 1, and little after that."""
     kappa = d.num_tasks / 12.0
-    error = 0.2 + slope * np.maximum(0, 1 - kappa) + above * np.maximum(0, 8 - kappa)
-    return {"icl_error": error, "idg_error": error * xr.where(kappa > 4, high, own)} | laws(
-        xr.where(d.num_tasks == 2, error / few, error),
+    error = 0.2 + slope * np.maximum(0, 1 - kappa) + excess * np.maximum(0, 8 - kappa)
+    return {"icl_error": error, "idg_error": error * xr.where(kappa > 4, high, low)} | laws(
+        xr.where(d.num_tasks == 2, error / two_tasks, error),
         error / equivalent,
         bayes=0.05 + (high < 0.9),
     )
 
 
-def stopping(d, best=0.8, end=30.0, other=1.02):
+def stopping(d, best=0.8, end=30.0, off_path=1.02):
     """A fall to the best step, 1000, and a rise at the peak."""
     t = d.step.astype(float) + 1e-9
     fall = np.minimum(np.log10(t + 1) / 3, 1)
@@ -46,7 +46,7 @@ def stopping(d, best=0.8, end=30.0, other=1.02):
     late = np.maximum(np.log10(t / 1000), 0) * xr.where(d.num_prompts == 156, end, 0.1)
     error = 1 - (1 - at_peak) * fall + late
     law = {"predicted_icl_error_stopped": error}
-    return {"icl_error": error * xr.where(d.algorithm == "path", 1, other)} | law
+    return {"icl_error": error * xr.where(d.algorithm == "path", 1, off_path)} | law
 
 
 def excluded(d):

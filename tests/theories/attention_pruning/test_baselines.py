@@ -119,23 +119,23 @@ def test_wanda_prunes_by_column_and_counts_exactly():
     assert (pruned[pruned != 0] == W[pruned != 0]).all()
 
 
-@pytest.mark.parametrize(("keep", "of"), [(2, 4), (1, 4), (3, 3), (1, 2)])
-def test_sparsegpt_chooses_groups_when_it_reaches_them(keep, of):
+@pytest.mark.parametrize(("keep", "group"), [(2, 4), (1, 4), (3, 3), (1, 2)])
+def test_sparsegpt_chooses_groups_when_it_reaches_them(keep, group):
     """Output by output with explicit inverses: of every M inputs the N of largest w^2 / [H^-1]_jj
     are kept, on the weights as updated so far.
     """
     W, gram, _ = case(4, d=12)
     H, want = damped(gram), W.copy()
-    for start in range(0, 12, of):
-        rows = range(start, start + of)
+    for start in range(0, 12, group):
+        rows = range(start, start + group)
         curvature = np.array([1 / np.linalg.inv(H[j:, j:])[0, 0] for j in rows])
-        order = np.argsort(want[start : start + of] ** 2 * curvature[:, None], axis=0)
+        order = np.argsort(want[start : start + group] ** 2 * curvature[:, None], axis=0)
         for output in range(12):
-            for j in sorted(order[: of - keep, output] + start):
+            for j in sorted(order[: group - keep, output] + start):
                 inverse = np.linalg.inv(H[j:, j:])
                 want[j:, output] -= want[j, output] * inverse[:, 0] / inverse[0, 0]
                 want[j, output] = 0
-    rule = linear.Rule(0.0, (keep, of))
+    rule = linear.Rule(0.0, (keep, group))
     got = linear.sparsegpt(W, gram, rule, jnp.ones(W.shape, bool))
     np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-11)
 
@@ -145,7 +145,7 @@ def test_sparsegpt_updates_a_mask_that_is_given():
     got = np.asarray(baselines.sparsegpt(W, gram, config))
     valid = jnp.ones(W.shape, bool)
     rule = linear.Rule(0.5)
-    again = linear.sparsegpt(W, gram, rule, valid, kept=jnp.asarray(got != 0), block_size=3)
+    again = linear.sparsegpt(W, gram, rule, valid, mask=jnp.asarray(got != 0), block_size=3)
     np.testing.assert_allclose(again, got, rtol=1e-9, atol=1e-12)
-    none = linear.sparsegpt(W, gram, rule, valid, kept=valid)
+    none = linear.sparsegpt(W, gram, rule, valid, mask=valid)
     np.testing.assert_allclose(none, W, rtol=1e-12)

@@ -1,8 +1,8 @@
-"""The pruners that the fitted mask is compared with: Wanda, SparseGPT, magnitude (on W and on its
-factors) and a random mask.
+"""The pruners that the fitted mask is compared with.
 
-Wanda and SparseGPT prune W_Q and W_K separately, each at rate rho, as linear layers y = X W; the
-inputs i of a layer are the rows of W.
+They are Wanda, SparseGPT, magnitude (on W and on its factors) and a random mask. Wanda and
+SparseGPT prune W_Q and W_K separately, each at rate rho, as linear layers y = X W; the inputs i of
+a layer are the rows of W.
 """
 
 import jax.numpy as jnp

@@ -23,8 +23,10 @@ DAMPING = 0.01  # share of the mean diagonal that SparseGPT adds to H
 
 
 class Rule(NamedTuple):
-    """The number of weights that become zero: a share of each comparison group, or, where `pattern`
-    = (N, M) is given, all but N of every M consecutive inputs of an output.
+    """The number of weights that become zero.
+
+    It is a share of each comparison group, or, where `pattern` = (N, M) is given, all but N of
+    every M consecutive inputs of an output.
     """
 
     ratio: Float[ArrayLike, ""]
@@ -60,8 +62,9 @@ def wanda(
     rule: Rule,
     valid: Bool[Array, "m n"],
 ) -> Float[Array, "m n"]:
-    """Zero, in each column, the entries of smallest |W_ij| ||X_:i||_2. `squares` holds
-    ||X_:i||_2^2, the diagonal of X^T X. Kept weights do not change.
+    """Zero, in each column, the entries of smallest |W_ij| ||X_:i||_2.
+
+    `squares` holds ||X_:i||_2^2, the diagonal of X^T X. Kept weights do not change.
 
     Source: Sun et al. 2024 (public definition); the comparison group is one output.
     """
@@ -78,11 +81,11 @@ def _inverse(R: Float[Array, "n n"]) -> Float[Array, "n n"]:
 def inverse_factor(
     gram: Float[ArrayLike, "m m"], valid: Bool[Array, " m"], damping: float = DAMPING
 ) -> Float[Array, "m m"]:
-    """The upper triangular U with H^-1 = U^T U for H = X^T X + damping mean(diag) I, where H_ii = 1
-    is set first if input i is dead (X_:i = 0).
+    """The upper triangular U with H^-1 = U^T U for H = X^T X + damping mean(diag) I.
 
-    It comes from a Cholesky factor of H in reversed order, H = R R^T with R upper triangular, as U
-    = R^-1. It is NaN where H is singular to rounding, and outside jit that raises InputError.
+    H_ii = 1 is set first if input i is dead (X_:i = 0). U comes from a Cholesky factor of H in
+    reversed order, H = R R^T with R upper triangular, as U = R^-1. It is NaN where H is singular to
+    rounding, and outside jit that raises InputError.
     """
     gram = jnp.asarray(gram)
     diagonal = jnp.diagonal(gram)
@@ -107,18 +110,19 @@ def sparsegpt(
     gram: Float[ArrayLike, "m m"],
     rule: Rule,
     valid: Bool[Array, "m n"],
-    kept: Bool[Array, "m n"] | None = None,
+    mask: Bool[Array, "m n"] | None = None,
     damping: float = DAMPING,
     block_size: int = BLOCK_SIZE,
 ) -> Float[Array, "m n"]:
-    """Zero weights input by input, and let the later inputs make up for each. With U from
-    `inverse_factor`, for j = 1, 2, ...
+    """Zero weights input by input, and let the later inputs make up for each.
+
+    With U from `inverse_factor`, for j = 1, 2, ...
 
     e = (w_j - q_j) / U_jj,   w_i <- w_i - U_ji e for i >= j,   q_j the masked row w_j.
 
     The mask of a block of inputs is chosen when the block is reached, by the smallest w_ji^2 /
     U_jj^2 over the whole block, all outputs together (the reference code prunes one more). For N:M
-    the blocks have M inputs. If `kept` is given, it is the mask. Dead inputs get zero weights.
+    the blocks have M inputs. If `mask` is given, it is used instead. Dead inputs get zero weights.
     Source: Frantar and Alistarh 2023.
     """
     m = jnp.shape(weights)[0]
@@ -129,7 +133,7 @@ def sparsegpt(
     W = jnp.where(jnp.diagonal(gram)[:, None] == 0, 0, weights)
     filled = lambda a: jnp.pad(a, ((0, more), (0, 0)))
     W, valid = filled(W), filled(valid)
-    kept_rows = None if kept is None else filled(kept)
+    kept_rows = None if mask is None else filled(mask)
 
     def prune_input(errors: Array, row: tuple) -> tuple[Array, Array]:
         j, w, u, kept_j = row

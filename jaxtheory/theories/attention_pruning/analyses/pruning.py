@@ -40,12 +40,12 @@ def smallest(
     count: Int[ArrayLike, " groups"],
     valid: Bool[ArrayLike, "n groups"],
 ) -> Bool[Array, "n groups"]:
-    """True for the `count` valid entries of each column with the smallest scores. Among equal
-    scores the first ones count.
+    """True for the `count` valid entries of each column with the smallest scores.
 
-    The last of them is found digit by digit, first its score and then its place among equal scores.
-    This takes two passes per digit instead of a sort. A digit is one bit on CPU, and four on an
-    accelerator, where short operations take as long as they are many.
+    Among equal scores the first ones count. The last of the `count` entries is found digit by
+    digit, first its score and then its place among equal scores. This takes two passes per digit
+    instead of a sort. A digit is one bit on CPU, and four on an accelerator, where short operations
+    take as long as they are many.
     """
     width = 1 if jax.default_backend() == "cpu" else 4
     scores, count, valid = map(jnp.asarray, (scores, count, valid))
@@ -53,18 +53,16 @@ def smallest(
     places = jnp.broadcast_to(jnp.arange(len(keys), dtype=keys.dtype)[:, None], keys.shape)
 
     def last(
-        values: UInt[Array, "n groups"], of: Bool[Array, "n groups"], n: Array, bits: int
+        values: UInt[Array, "n groups"], mask: Bool[Array, "n groups"], n: Array, bits: int
     ) -> Array:
-        """The n-th smallest of the values: the largest t with fewer than n values
-        below it.
-        """
+        """The n-th smallest value: the largest t with fewer than n values below it."""
 
         digits, turns = jnp.arange(1, 2**width, dtype=values.dtype)[:, None], -(-bits // width)
 
         def digit(i: Array, t: Array) -> Array:
             shift = ((turns - 1 - i) * width).astype(t.dtype)
             trials = t[None] | jnp.left_shift(digits, shift)
-            below = jnp.sum(of[None] & (values[None] < trials[:, None]), axis=1)
+            below = jnp.sum(mask[None] & (values[None] < trials[:, None]), axis=1)
             value = jnp.sum(below < n[None], axis=0, dtype=t.dtype)  # trials that are not too large
             return t | jnp.left_shift(value, shift)
 
@@ -80,12 +78,13 @@ def smallest(
 def binarize(
     scores: Float[ArrayLike, "m n"], ratio: Float[ArrayLike, ""], valid: Bool[ArrayLike, "m n"]
 ) -> Bool[Array, "m n"]:
-    """True where an entry is kept: all valid entries but the floor(rho #valid) with the smallest
-    scores. Source: end of section 4.
+    """True where an entry is kept: all valid ones but the floor(rho #valid) of smallest score.
+
+    Source: end of section 4.
     """
-    column = (scores.size, 1)
+    column = (jnp.size(scores), 1)
     mask = binarize_columns(jnp.reshape(scores, column), ratio, jnp.reshape(valid, column))
-    return mask.reshape(scores.shape)
+    return mask.reshape(jnp.shape(scores))
 
 
 def binarize_columns(
@@ -96,11 +95,12 @@ def binarize_columns(
 
 
 def binarize_groups(scores: Float[ArrayLike, "m n"], keep: int, group: int) -> Bool[Array, "m n"]:
-    """True for the `keep` largest scores of every `group` consecutive rows of a column; m must be a
-    multiple of the group.
+    """True for the `keep` largest scores of every `group` consecutive rows of a column.
+
+    The number m of rows must be a multiple of the group.
     """
-    m, n = scores.shape
-    groups = jnp.moveaxis(scores.reshape(-1, group, n), 1, 0).reshape(group, -1)
+    m, n = jnp.shape(scores)
+    groups = jnp.moveaxis(jnp.reshape(scores, (-1, group, n)), 1, 0).reshape(group, -1)
     mask = ~smallest(groups, jnp.full(groups.shape[1], group - keep), jnp.ones(groups.shape, bool))
     return jnp.moveaxis(mask.reshape(group, -1, n), 0, 1).reshape(m, n)
 
@@ -108,15 +108,17 @@ def binarize_groups(scores: Float[ArrayLike, "m n"], keep: int, group: int) -> B
 def prune(
     weights: Float[ArrayLike, "d d"], scores: Float[ArrayLike, "d d"], config: Config
 ) -> Float[Array, "d d"]:
-    """Zero the floor(rho d^2) weights with the smallest scores. rho = 0 returns the weights
-    unchanged.
+    """Zero the floor(rho d^2) weights with the smallest scores.
+
+    rho = 0 returns the weights unchanged.
     """
     return jnp.where(binarize(scores, config.pruning_ratio, model.entries(config)), weights, 0)
 
 
 def pruned_weights(params: Params, problem: Problem, config: Config) -> Float[Array, "d d"]:
-    """The weights after each fitted mask is made binary at pruning_ratio by itself, ranked by M or
-    by |M o W| as config.ranking says.
+    """The weights after each fitted mask is made binary at pruning_ratio by itself.
+
+    Its entries are ranked by M or by |M o W| as config.ranking says.
     """
 
     def by(mask: Float[Array, "d d"], weights: Float[Array, "d d"]) -> Float[Array, "d d"]:
@@ -146,8 +148,9 @@ def error(
 
 
 def doubled(f: Float[Array, "*rows n"]) -> Float[Array, "*rows n"]:
-    """softmax(2z) = f o f / rowsum(f o f) for f = softmax(z): doubles the factor on the logits
-    without an exponential.
+    """softmax(2z) = f o f / rowsum(f o f) for f = softmax(z).
+
+    It doubles the factor on the logits without an exponential.
     """
     square = f * f
     total = jnp.sum(square, axis=-1, keepdims=True)
@@ -209,9 +212,7 @@ def plain_errors(
 def rescaled_errors(
     weights: Float[Array, "pruner d d"], problem: Problem, config: Config
 ) -> dict[str, Float[Array, " pruner"]]:
-    """Relative errors at the logit factor that is best on the calibration sequences, and that
-    factor.
-    """
+    """Relative errors at the logit factor best on the calibration sequences, and that factor."""
     inputs, f_star, mask = calibration(problem, config)
 
     def one(w: Float[Array, "d d"]) -> tuple[Array, Array, Array]:

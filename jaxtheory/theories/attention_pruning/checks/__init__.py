@@ -1,5 +1,6 @@
-"""Independent derivations of every closed form, one file for each file that they check, and the
-small configs on which all checks run.
+"""Independent derivations of every closed form, one file for each file that they check.
+
+The small configs on which all checks run are here too.
 """
 
 from jaxtheory.core.theory import checks_of

@@ -37,8 +37,9 @@ def magnitude_by_comparison(key: Array, config: Config) -> Compared:
 )
 @material.where_long
 def sparsegpt_by_inverses(key: Array, config: Config) -> Compared:
-    """The optimal brain surgeon with an explicit inverse of the trailing H at every input, on the
-    mask of its own scores.
+    """The optimal brain surgeon with an explicit inverse of the trailing H at every input.
+
+    Its mask is that of its own scores.
     """
     problem, *_ = material.setting(key, config)
     flat = problem.inputs.reshape(-1, problem.inputs.shape[-1])

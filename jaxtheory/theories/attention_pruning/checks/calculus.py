@@ -42,8 +42,9 @@ def gradient_autodiff(key: Array, config: Config) -> Compared:
 @check("hessian_vector_product: jvp of the autodiff gradient, one mask and two", "derived", "equal")
 @material.where_long
 def hessian_autodiff(key: Array, config: Config) -> Compared:
-    """The Hessian-vector product by forward over reverse mode, for one mask and for two, along the
-    masks in reverse order.
+    """The Hessian-vector product by forward over reverse mode, for one mask and for two.
+
+    The direction is that of the masks in reverse order.
     """
     problem, batch, fused, factors = material.setting(key, config)
     gradient = lambda m: jax.grad(model.loss)(m, batch, problem, config)
@@ -56,8 +57,9 @@ def hessian_autodiff(key: Array, config: Config) -> Compared:
 @check("saliency: its fixed point is stationary", "derived", "equal")
 @material.where_long
 def saliency_stationary(key: Array, config: Config) -> Compared:
-    """The iteration M <- saliency(M) contracts where lambda = 4 (L_g - lambda), and ends where
-    -grad L_attn(M) / lambda = M.
+    """The iteration M <- saliency(M) ends where -grad L_attn(M) / lambda = M.
+
+    It contracts where lambda = 4 (L_g - lambda).
     """
     problem, batch, fused, _ = material.setting(key, config)
     curvature = laws.lipschitz(batch, problem, config).gradient - config.regularization
@@ -72,8 +74,9 @@ def saliency_stationary(key: Array, config: Config) -> Compared:
 @check("saliency: gradient descent at huge lambda", "derived", "equal")
 @material.once
 def saliency_limit(key: Array, config: Config) -> Compared:
-    """At huge lambda, gradient descent with eta = 1/lambda and no momentum reaches the saliency of
-    M = 0.
+    """At huge lambda, gradient descent reaches the saliency of M = 0.
+
+    The descent has eta = 1/lambda and no momentum.
     """
     problem, batch, *_ = material.setting(key, config)
     curvature = laws.lipschitz(batch, problem, config).gradient - config.regularization
@@ -101,8 +104,9 @@ def curvature_diagonal(key: Array, config: Config) -> Compared:
 @check("hessian_norm: powers of the Hessian, near its spectral radius", "derived", "equal")
 @material.where_long
 def hessian_norm_spectrum(key: Array, config: Config) -> Compared:
-    """||H^30 v|| / ||H^29 v|| for the Hessian H formed by autodiff, which is between 0.7 and 1 of
-    its largest |eigenvalue|.
+    """||H^30 v|| / ||H^29 v|| for the Hessian H formed by autodiff.
+
+    It is between 0.7 and 1 of the largest |eigenvalue| of H.
     """
     problem, batch, fused, _ = material.setting(key, config)
     flat = lambda m: model.loss(FusedMask(m.reshape(fused.mask.shape)), batch, problem, config)

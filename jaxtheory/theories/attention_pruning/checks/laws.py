@@ -1,5 +1,6 @@
-"""Checks of the source's inequalities: each bound against measured values on random masks, tight
-cases among them.
+"""Checks of the source's inequalities.
+
+Each bound is compared with measured values on random masks, tight cases among them.
 """
 
 from collections.abc import Callable
@@ -71,8 +72,9 @@ def logit_gradient_norm(key: Array, config: Config) -> Compared:
 
 @material.once
 def part_norm(key: Array, config: Config) -> Compared:
-    """The bounds on ||p_1||_F and ||p_2||_F, attained where f is one-hot and f* is uniform on the
-    other tokens.
+    """The bounds on ||p_1||_F and ||p_2||_F, and where they are attained.
+
+    They are attained where f is one-hot and f* is uniform on the other tokens.
     """
     z, f_star, _ = literal.rows(key)
     n = z.shape[-1]
@@ -88,14 +90,15 @@ def part_norm(key: Array, config: Config) -> Compared:
 
 @material.once
 def gradient_norm(key: Array, config: Config) -> Compared:
-    """The bound on the norm of the gradient, attained by opposite tokens: its first term at M = 0,
-    its second at M = 1.
+    """The bound on the norm of the gradient, attained by opposite tokens.
+
+    Its first term is attained at M = 0, its second at M = 1.
     """
     problem, batch, mask, _ = material.setting(key, config)
 
-    def bound_and_norm(mask: FusedMask, *of: Any) -> tuple[Array, Array]:
-        _, c = model.residual(mask, *of)
-        return laws.gradient_norm(mask, c, *of), calculus.norm(calculus.gradient(mask, *of))
+    def bound_and_norm(mask: FusedMask, *args: Any) -> tuple[Array, Array]:
+        _, c = model.residual(mask, *args)
+        return laws.gradient_norm(mask, c, *args), calculus.norm(calculus.gradient(mask, *args))
 
     tight_problem, tight_batch, zero, ones, tight_config = material.opposite(config)
     tight_inputs = tight_batch, tight_problem, tight_config
@@ -107,8 +110,9 @@ def gradient_norm(key: Array, config: Config) -> Compared:
 
 @material.once
 def attention_floor(key: Array, config: Config) -> Compared:
-    """Remark 4.2, in logarithms because attention underflows. It is attained at equal logits, and
-    nearly attained by rows with one low logit.
+    """Remark 4.2, in logarithms because attention underflows.
+
+    It is attained at equal logits, and nearly attained by rows with one low logit.
     """
     causal = jnp.tril(jnp.ones((5, 5), bool))[None]
     z = 10 * jax.random.normal(key, (1, 5, 5))
@@ -128,21 +132,23 @@ def attention_floor(key: Array, config: Config) -> Compared:
 )
 @material.where_long
 def lipschitz_derivatives(key: Array, config: Config) -> Compared:
-    """The derivatives of f, p_1, p_2, p and the gradient along random masks. Between opposite
-    tokens the derivative of f is as large as its constant. The others stay below half of theirs.
+    """The derivatives of f, p_1, p_2, p and the gradient along random masks.
+
+    Between opposite tokens the derivative of f is as large as its constant. The others stay below
+    half of theirs.
     """
 
-    def compared(m: FusedMask, v: FusedMask, *of: Any) -> tuple[Any, Any]:
+    def compared(m: FusedMask, v: FusedMask, *args: Any) -> tuple[Any, Any]:
         def functions(m: FusedMask) -> laws.Lipschitz:
-            f, c = model.residual(m, *of)
+            f, c = model.residual(m, *args)
             p1 = f * c
             p2 = jnp.sum(p1, axis=-1, keepdims=True) * f
-            slope = jax.grad(model.loss)(m, *of).mask
+            slope = jax.grad(model.loss)(m, *args).mask
             return laws.Lipschitz(f, p1, p2, p1 - p2, slope)
 
         moved = jax.jvp(functions, (m,), (v,))[1]
         bound = lambda k: k * calculus.norm(v)
-        return jax.tree.map(calculus.norm, moved), jax.tree.map(bound, laws.lipschitz(*of))
+        return jax.tree.map(calculus.norm, moved), jax.tree.map(bound, laws.lipschitz(*args))
 
     problem, batch, mask, factors = material.setting(key, config)
     random = compared(mask, FusedMask(factors.query), batch, problem, config)
@@ -155,8 +161,9 @@ def lipschitz_derivatives(key: Array, config: Config) -> Compared:
 
 
 def suprema() -> tuple[Array, dict[str, Array]]:
-    """||J||, reached at f = (1/2, 1/2), and the quantities that are largest where f and f* are
-    one-hot on different tokens.
+    """||J||, and the quantities that are largest where f and f* are one-hot on different tokens.
+
+    ||J|| is reached at f = (1/2, 1/2).
     """
     half = jnp.full(2, 0.5)
     f, f_star = jnp.eye(2)
@@ -173,8 +180,9 @@ def suprema() -> tuple[Array, dict[str, Array]]:
 @check("lipschitz: products of what rows reach", "lemmas F.3-F.7", "equal")
 @material.once
 def lipschitz_constants(key: Array, config: Config) -> Compared:
-    """The Lipschitz constants as products of the bounds of their factors, each of which a row
-    reaches. Norms come from singular values.
+    """The Lipschitz constants as products of the bounds of their factors.
+
+    A row reaches each of these bounds. Norms come from singular values.
     """
     problem, batch, *_ = material.setting(key, config)
     J, top = suprema()
@@ -191,8 +199,9 @@ def lipschitz_constants(key: Array, config: Config) -> Compared:
 @check("ROW_CURVATURE: terms of the row Hessian", "derived", "equal")
 @material.once
 def row_curvature(key: Array, config: Config) -> Compared:
-    """The row curvature as the sum of the bounds of its terms, each of which a row reaches. The row
-    Hessian is the sum of these terms.
+    """The row curvature as the sum of the bounds of its terms.
+
+    A row reaches each of these bounds. The row Hessian is the sum of these terms.
     """
     z, f_star, s = literal.rows(key)
     f = literal.shown_softmax(z)
@@ -232,8 +241,9 @@ def smoothness(key: Array, config: Config) -> Compared:
 @check("SHARP_ROW_CURVATURE: row Hessians (conjectured)", "derived", "bound")
 @material.once
 def sharp_rows(key: Array, config: Config) -> Compared:
-    """The largest spectral norm of the row Hessian over 64 random rows of 5 tokens, from smooth to
-    one-hot. No violation was ever found.
+    """The largest spectral norm of the row Hessian over 64 random rows of 5 tokens.
+
+    The rows go from smooth to one-hot. No violation was ever found.
     """
     k_scale, k_rows = jax.random.split(key)
     scale = 10 ** jax.random.uniform(k_scale, (2, 64, 1), minval=-1.0, maxval=1.5)
@@ -294,8 +304,9 @@ def smallest_attention(key: Array, config: Config) -> Compared:
 
 @material.where_short
 def gram_floor(key: Array, config: Config) -> Compared:
-    """The least singular value of the stacked inputs, squared; and lemma G.4 for arbitrary matrices
-    in place of p.
+    """The least singular value of the stacked inputs, squared; and lemma G.4.
+
+    The lemma is taken for arbitrary matrices in place of p.
     """
     _, batch, *_ = material.setting(key, config)
     B = jax.random.normal(key, (*batch.inputs.shape[:2], batch.inputs.shape[1]))
@@ -318,8 +329,10 @@ def smallest_weight(key: Array, config: Config) -> Compared:
 
 @material.once
 def chain_attained(key: Array, config: Config) -> Compared:
-    """For orthogonal tokens ||grad L_attn|| = slope ||c|| and ||grad L||^2 = mu L_attn at M = 0,
-    and ||grad L||^2 = mu xi / 2 at M = 1.
+    """The equalities of the chain for orthogonal tokens.
+
+    At M = 0 they are ||grad L_attn|| = slope ||c|| and ||grad L||^2 = mu L_attn, and at M = 1
+    ||grad L||^2 = mu xi / 2.
     """
     problem, batch, zero, ones, config = material.orthogonal(config)
     f, c = model.residual(zero, batch, problem, config)
@@ -335,8 +348,9 @@ def chain_attained(key: Array, config: Config) -> Compared:
 @check("chain: slope and PL inequality", "lemma G.10", "bound")
 @material.where_short
 def chain_inequality(key: Array, config: Config) -> Compared:
-    """||grad L_attn|| >= slope ||c|| and (mu / 2)(L_attn - xi) <= ||grad L||^2 for random masks in
-    [0, 1]. Both are loose except where they are attained.
+    """||grad L_attn|| >= slope ||c|| and (mu / 2)(L_attn - xi) <= ||grad L||^2.
+
+    They hold for random masks in [0, 1]. Both are loose except where they are attained.
     """
     problem, batch, mask, _ = material.setting(key, config)
     mask = FusedMask(jnp.clip(mask.mask, 0.0, 1.0))
@@ -354,8 +368,9 @@ def chain_inequality(key: Array, config: Config) -> Compared:
 @check("descent: descent lemma over 20 steps", "theorems 4.1, 5.2", "bound")
 @material.where(lambda config: config.mask_init != "ones")
 def descent_path(key: Array, config: Config) -> Compared:
-    """L_attn(M_t) <= L(M_0) and the descent lemma, L(M_t+1) + (eta / 2) ||grad L(M_t)||^2 <=
-    L(M_t), along plain descent with eta = 1/L_g.
+    """L_attn(M_t) <= L(M_0) and the descent lemma, along plain descent with eta = 1/L_g.
+
+    The lemma is L(M_t+1) + (eta / 2) ||grad L(M_t)||^2 <= L(M_t).
     """
     problem, batch, *_ = material.setting(key, config)
     config = material.smooth(batch, problem, config)
@@ -383,9 +398,10 @@ def descent_from_ones(key: Array, config: Config) -> Compared:
 
 @material.once
 def convergence(key: Array, config: Config) -> Compared:
-    """The rate on parabolas (kappa / 2) x^2 + xi, where mu = 4 kappa. It is attained after one step
-    of eta = 1 / kappa, and where the descent starts at its end. On slower descents the least value
-    after t steps reaches a fifth of it.
+    """The rate on parabolas (kappa / 2) x^2 + xi, where mu = 4 kappa.
+
+    It is attained after one step of eta = 1 / kappa, and where the descent starts at its end. On
+    slower descents the least value after t steps reaches a fifth of it.
     """
     kappa, start, xi = 0.5 + jax.random.uniform(key, (3,))
     at = lambda eta: config.replace(step_scale=eta * config.regularization)
@@ -403,8 +419,10 @@ def convergence(key: Array, config: Config) -> Compared:
 @check("dense_sharpness: dense Hessian at M = 1", "derived", "bound")
 @material.where_rows
 def sharpness(key: Array, config: Config) -> Compared:
-    """The step size and the dense Hessian of the loss at M = 1, by autodiff: at most its largest
-    eigenvalue, to which the power method converges from below.
+    """The step size and the dense Hessian of the loss at M = 1, by autodiff.
+
+    `dense_sharpness` is at most the largest eigenvalue of this Hessian, to which the power method
+    converges from below.
     """
     problem, batch, mask, _ = material.setting(key, config)
     ones = jnp.ones_like(mask.mask)

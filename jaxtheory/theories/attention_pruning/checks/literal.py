@@ -24,8 +24,9 @@ def row_loss(z: Array, f_star: Array) -> Array:
 
 
 def kept_by_comparison(scores: Array, config: Config) -> Array:
-    """1 where at least floor(rho n) of the n entries of the first axis are smaller, or equal and
-    earlier, by comparing all pairs.
+    """1 where at least floor(rho n) of the n entries of the first axis are smaller.
+
+    Equal and earlier entries count as smaller. All pairs are compared.
     """
     before = jnp.tril(jnp.ones((len(scores), len(scores)), bool), -1)
     before = before.reshape(before.shape + (1,) * (scores.ndim - 1))

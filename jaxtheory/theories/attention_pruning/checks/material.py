@@ -20,8 +20,9 @@ from jaxtheory.theories.attention_pruning.model import (
 
 
 def setting(key: Array, config: Config) -> tuple[Problem, Batch, FusedMask, FactorMasks]:
-    """A random problem of rank r, its batch, and random masks with entries N(1/2, 1). All are cut
-    from one draw, which compiles fast.
+    """A random problem of rank r, its batch, and random masks with entries N(1/2, 1).
+
+    All are cut from one draw, which compiles fast.
     """
     d, L, S = config.dimension.cap, config.length.cap, config.num_sequences.cap
     shapes = (S, L, d), (data.HELDOUT, L, d), (2, d, d), (2, d, d), (3, d, d), (3, d, d)
@@ -71,8 +72,9 @@ def excess(measured: Array, bound: Array) -> Array:
 def built(
     inputs: Array, weights: Array, config: Config
 ) -> tuple[Problem, Batch, FusedMask, FusedMask, Config]:
-    """A problem of given inputs (S, L, d) and weights under full attention, its batch, the masks of
-    zeros and of ones, and its config.
+    """A problem of given inputs (S, L, d) and weights under full attention, with its batch.
+
+    The masks of zeros and of ones, and its config, come with it.
     """
     S, L, d = inputs.shape
     config = config.replace(dimension=d, length=L, num_sequences=S, attention="full")
@@ -90,16 +92,18 @@ def built(
 
 
 def opposite(config: Config) -> tuple[Problem, Batch, FusedMask, FusedMask, Config]:
-    """Tokens e_1 and -e_1, twice, and the single weight W_11 = sqrt 2. At M = 0 each matrix norm is
-    the product of its factors' norms.
+    """Tokens e_1 and -e_1, twice, and the single weight W_11 = sqrt 2.
+
+    At M = 0 each matrix norm is the product of its factors' norms.
     """
     X = jnp.broadcast_to(jnp.asarray([[1.0, 0.0], [-1.0, 0.0]]), (2, 2, 2))
     return built(X, jnp.zeros((2, 2)).at[0, 0].set(2**0.5), config)
 
 
 def orthogonal(config: Config) -> tuple[Problem, Batch, FusedMask, FusedMask, Config]:
-    """Two sequences of two tokens, all orthogonal and of square 3, and |W_ij| = 0.7: at M = 0 every
-    link of the Polyak-Lojasiewicz chain is an equality.
+    """Two sequences of two tokens, all orthogonal and of square 3, and |W_ij| = 0.7.
+
+    At M = 0 every link of the Polyak-Lojasiewicz chain is an equality.
     """
     sign = jnp.asarray([1.0, -1.0, -1.0, 1.0])
     return built(3**0.5 * jnp.eye(4).reshape(2, 2, 4), 0.7 * jnp.outer(sign, sign), config)

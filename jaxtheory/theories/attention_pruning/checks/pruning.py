@@ -15,8 +15,9 @@ from jaxtheory.theories.attention_pruning.model import Config
 @check("count: floor(rho n), exact for rho = k/100", "end of section 4", "equal")
 @material.once
 def count_one_by_one(key: Array, config: Config) -> Compared:
-    """The count at rho = k/100 of 100 entries for every k (floats fall short at 0.29), and at the
-    config's rho.
+    """The count at rho = k/100 of 100 entries for every k, and at the config's rho.
+
+    Floats fall short at 0.29.
     """
     n, percents = config.dimension.cap**2, np.arange(100)
     counts = jax.vmap(pruning.count, (0, None))(jnp.asarray(percents / 100), 100)
@@ -46,8 +47,10 @@ def doubled_logits(key: Array, config: Config) -> Compared:
 @check("best_logit_factor: least error of the factors tried", "derived", "equal")
 @material.where_long
 def best_factor_by_search(key: Array, config: Config) -> Compared:
-    """The error at the chosen factor is the least over the octaves and the half octaves beside the
-    best, each computed by itself. Logits 2^1.5 times too large need the factor 2^-1.5.
+    """The error at the chosen factor is the least over the factors tried.
+
+    These are the octaves and the half octaves beside the best, each computed by itself. Logits
+    2^1.5 times too large need the factor 2^-1.5.
     """
     problem, _, fused, _ = material.setting(key, config)
     inputs, f_star, mask = pruning.calibration(problem, config)

@@ -13,8 +13,9 @@ from jaxtheory.theories.attention_pruning.model import Config
 @check("step: Algorithm 1 as written, one mask and two", "Algorithm 1", "equal")
 @material.where_long
 def step_as_written(key: Array, config: Config) -> Compared:
-    """Two steps of the literal recursion with autodiff gradients, at eta = 1/L_g so that rounding
-    does not grow.
+    """Two steps of the literal recursion with autodiff gradients.
+
+    They are at eta = 1/L_g so that rounding does not grow.
     """
     problem, batch, fused, factors = material.setting(key, config)
     eta = 1 / laws.lipschitz(batch, problem, config).gradient
@@ -41,8 +42,9 @@ def step_as_written(key: Array, config: Config) -> Compared:
 
 
 def smooth_start(key: Array, config: Config) -> tuple[model.Problem, model.Batch, training.Smooth]:
-    """A random problem and the start of its smooth descent, eta = 1 / (lambda + 1.25 max|W|^2 mean
-    ||X||_2^4).
+    """A random problem and the start of its smooth descent.
+
+    The step size is eta = 1 / (lambda + 1.25 max|W|^2 mean ||X||_2^4).
     """
     problem, batch, _, _ = material.setting(key, config)
     fourth = jnp.linalg.norm(batch.inputs, ord=2, axis=(1, 2)) ** 4

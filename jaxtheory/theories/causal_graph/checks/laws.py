@@ -15,8 +15,9 @@ from jaxtheory.theories.causal_graph.model import Batch, Config, Params
 
 @check("first_slope: long prompts", "derived", "equal")
 def slope_of_long_prompts(key: Array, config: Config) -> Compared:
-    """The derivative of L at A1 = 0 in each score, with f = mu, a_i = 1/T and eps = 0 as for
-    infinitely many tokens, summed over all prompts and queries.
+    """The derivative of L at A1 = 0 in each score, summed over all prompts and queries.
+
+    f = mu, a_i = 1/T and eps = 0 are as for infinitely many tokens.
     """
     S, T = Size.wrap(config.num_states).cap, Size.wrap(config.length).cap
     if not material.is_unpadded(config) or S**T > 300:
@@ -45,8 +46,9 @@ def slope_of_long_prompts(key: Array, config: Config) -> Compared:
 
 
 def counted(batch: Batch, p: Array, config: Config) -> Array:
-    """The number of children in each state of tokens in the state s_T, by one-hot tokens and the
-    adjacency of the graph.
+    """The number of children in each state of tokens in the state s_T.
+
+    It is found by one-hot tokens and the adjacency of the graph.
     """
     X = jax.nn.one_hot(batch.s, Size.wrap(config.num_states).cap)
     adjacency = jax.nn.one_hot(p - 1, len(p))  # zero where there is no parent
@@ -85,8 +87,9 @@ def levels_counted(key: Array, config: Config) -> Compared:
 
 @check("first_attention: at the graph", "derived", "equal")
 def metrics_at_the_graph(key: Array, config: Config) -> Compared:
-    """With all attention at the parents the metrics of attention are 1, 0 and 1, and the lags those
-    of the graph.
+    """With all attention at the parents the metrics of attention are 1, 0 and 1.
+
+    The lags are those of the graph.
     """
     batch, p = material.batch(key, config), data.parents(key, config)
     if not material.is_unpadded(config) or Size.wrap(config.length).cap < 3:

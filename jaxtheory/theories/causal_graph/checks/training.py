@@ -18,8 +18,9 @@ RATES = {"two_stage": ((1, 0), (1, 0), (0, 1)), "joint": ((1, 1),) * STEPS}
 
 
 def steps(name: str, key: Array, config: Config) -> Compared:
-    """Three steps, the second stage from step 2 on, against autodiff of the layers with whole
-    matrices.
+    """Three steps against autodiff of the layers with whole matrices.
+
+    The second stage is from step 2 on.
     """
     if not material.is_unpadded(config):
         return None

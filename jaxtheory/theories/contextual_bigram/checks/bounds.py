@@ -20,9 +20,10 @@ def lengthened(problem: Problem, config: Config) -> tuple[Problem, Config]:
 
 
 def near_line(key: Array, problem: Problem) -> Array:
-    """Three matrices A near the line, with attended entries well above the others: at any alpha
-    with noise everywhere; at alpha = 1 with noise of column sums 0 on the support alone; and on the
-    line.
+    """Three matrices A near the line, with attended entries well above the others.
+
+    They are at any alpha with noise everywhere; at alpha = 1 with noise of column sums 0 on the
+    support alone; and on the line.
     """
     Q = problem.context
     alpha = jnp.stack([0.6 + 0.8 * jax.random.uniform(key), jnp.ones(()), jnp.asarray(0.7)])
@@ -38,8 +39,9 @@ def near_line(key: Array, problem: Problem) -> Array:
 
 
 def thresholding(A: Array, problem: Problem, config: Config) -> tuple[Array, Array]:
-    """|Delta_A| and the change of alpha_A where A is cut below its least attended entry, with their
-    bounds.
+    """|Delta_A| and the change of alpha_A after a threshold, with their bounds.
+
+    A is cut below its least attended entry.
     """
     least = jnp.min(jnp.where(problem.context > 0, A / jnp.max(A, axis=0)[None, :], 1))
     cut = Params(calculus.thresholded(A, least * (1 - 1e-9), config), problem.transition)
@@ -66,8 +68,9 @@ def threshold_bound(key: Array, problem: Problem, params: Params, config: Config
 
 @check("threshold_bounds: attained", "lemma E.2", "equal")
 def threshold_attained(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
-    """For uniform weights, |Delta_A| equals its bound at alpha = 1, and the change of alpha_A
-    equals its own times sqrt(1 - Q/T) on the line.
+    """For uniform weights, |Delta_A| equals its bound at alpha = 1.
+
+    On the line, the change of alpha_A equals its own bound times sqrt(1 - Q/T).
     """
     if config.weights != "uniform":
         return None

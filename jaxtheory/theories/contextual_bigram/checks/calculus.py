@@ -77,8 +77,9 @@ def affine_projection(key: Array, problem: Problem, params: Params, config: Conf
 
 @check("rounded: entry by entry, idempotent, empty columns", "appendix F, section E.1", "equal")
 def rounding_by_entries(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
-    """Rounding and thresholding entry by entry. Rounding twice is rounding once, and a column
-    without a positive entry is uniform and flagged.
+    """Rounding and thresholding entry by entry.
+
+    Rounding twice is rounding once, and a column without a positive entry is uniform and flagged.
     """
     A, theta = params.attention, config.stage_threshold
     A = A.at[:, 0].set(-jnp.abs(A[:, 0]))

@@ -15,8 +15,9 @@ GENERATED = 4000  # batches of generated contexts, whose tokens depend on each o
 
 @check("stationary: P mu = mu", "derived (GTH elimination)", "equal")
 def stationary_fixed(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
-    """P mu = mu and 1^T mu = 1, for a random P, for one of rare tokens, and by columns of the drawn
-    or given P.
+    """The stationary law: P mu = mu and 1^T mu = 1.
+
+    This is for a random P, for one of rare tokens, and by columns of the drawn or given P.
     """
     N = config.num_states.cap
     X = jax.random.uniform(key, (2, N, N)) + 0.01
@@ -28,8 +29,9 @@ def stationary_fixed(key: Array, problem: Problem, params: Params, config: Confi
 
 @check("problem: sums, stationarity, sparsity, correlation", "section 2.1, section 4", "equal")
 def problem_is_a_task(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
-    """Columns sum to 1, mu is stationary for P and P~, Q has Q entries in each column, and P~ has
-    correlation rho with P or is P.
+    """Columns sum to 1, mu is stationary for P and P~, and Q has Q entries in each column.
+
+    P~ has correlation rho with P or is P.
     """
     problem = data.problem(key, config)
     P, mu, Q, near = problem
@@ -55,8 +57,9 @@ def problem_is_a_task(key: Array, problem: Problem, params: Params, config: Conf
 
 @check("dirichlet: first and second moments", "derived", "sample")
 def dirichlet_moments(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
-    """Means 1/N, second moments (alpha + 1) / (N (N alpha + 1)) and cross moments alpha / (N (N
-    alpha + 1)).
+    """The means, second moments and cross moments of the Dirichlet law.
+
+    They are 1/N, (alpha + 1) / (N (N alpha + 1)) and alpha / (N (N alpha + 1)).
     """
     N, alpha = config.num_states.cap, config.concentration
     p = data.dirichlet(key, model.Size(material.DRAWS), config)
@@ -80,9 +83,11 @@ def given_is_taken(key: Array, problem: Problem, params: Params, config: Config)
     "sample",
 )
 def samples_law(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
-    """Laws over many batches: the joint law of query, token at the first attended position and
-    label, which is mu_k times lemma B.1; the law of each token; and that of neighboring pairs,
-    which may or may not share a random word.
+    """Laws over many batches: those of query, tokens and label.
+
+    They are the joint law of query, token at the first attended position and label, which is mu_k
+    times lemma B.1; the law of each token; and that of neighboring pairs, which may or may not
+    share a random word.
     """
     batches = jax.vmap(lambda k: data.sample(k, problem, config))(jax.random.split(key, BATCHES))
     x, query, label = (jnp.concatenate(leaf).astype(jnp.int32) for leaf in batches)
@@ -109,8 +114,9 @@ def samples_law(key: Array, problem: Problem, params: Params, config: Config) ->
 
 @check("thresholds: mean over the dither", "derived", "bound")
 def thresholds_dither(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
-    """The mean over a grid of U of floor(c 2^16 + U), over 2^16, is the cumulative mu to half the
-    grid's spacing.
+    """The mean over a grid of U of floor(c 2^16 + U), over 2^16, is the cumulative mu.
+
+    They agree to half the grid's spacing.
     """
     mu = problem.stationary
     grid = (jnp.arange(1000.0) + 0.5) / 1000
@@ -149,8 +155,9 @@ def generated_law(key: Array, problem: Problem, params: Params, config: Config) 
 
 @check("sequences: law of first token, query and label", "section 2.1", "sample")
 def sequences_law(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
-    """The law of first token, query and label over many batches, by T + 1 steps of the law of all
-    windows, which has N^(T+1) numbers.
+    """The law of first token, query and label over many batches.
+
+    It is compared with T + 1 steps of the law of all windows, which has N^(T+1) numbers.
     """
     N, T = config.num_states.cap, config.length.cap
     batches = jax.vmap(lambda k: data.sequences(k, problem, config))(

@@ -1,5 +1,6 @@
-"""Checks of the run in two numbers against the run of the matrices, and of the closed forms of its
-stages.
+"""Checks of the run in two numbers and of the closed forms of its stages.
+
+The run is compared with the run of the matrices.
 """
 
 from collections.abc import Callable
@@ -38,9 +39,7 @@ def path_of_matrices(key: Array, problem: Problem, params: Params, config: Confi
 
 @check("path: threshold and prox on the matrices", "derived", "equal")
 def prox_path_of_matrices(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
-    """The algorithm's steps along the expected gradient, where threshold and proximal map are
-    active.
-    """
+    """The algorithm's steps along the expected gradient, with threshold and proximal map active."""
     if config.weights != "uniform":
         return None
     config = config.replace(
@@ -58,23 +57,24 @@ def prox_path_of_matrices(key: Array, problem: Problem, params: Params, config: 
 
 @check("sparsified: prox and projection of the matrix", "derived", "equal")
 def sparsified_matrix(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
-    """The proximal map with lambda between the entries off and on the support, with lambda below
-    both, and with a share of the smaller where it has no effect.
+    """The proximal map with lambda between the entries off and on the support, and below both.
+
+    Below both, lambda is a share of the smaller, where it has no effect.
     """
     Q, K_Q = problem.context, literal.constants(problem)[1]
     least = jnp.min(jnp.where(Q > 0, Q, 1))
 
-    def one(x: Array, alpha: Array, above: Array) -> tuple[Array, Array]:
+    def one(x: Array, alpha: Array, is_above: Array) -> tuple[Array, Array]:
         c = (1 - alpha) / len(Q)
         between = jnp.maximum(c, 0) + x * (alpha * least + jnp.minimum(c, 0))
-        lam = jnp.where(above, between, x * jnp.maximum(c, 0))
+        lam = jnp.where(is_above, between, x * jnp.maximum(c, 0))
         A = alpha * Q + c
         thinned = literal.projected(jnp.where(lam <= A, A - lam, 0))
         want = (literal.dot(problem.stationary, thinned, Q) - 1 / len(Q)) / K_Q
         return dynamics.sparsified(alpha, lam, problem, config), want
 
-    alpha, above = jnp.asarray([0.3, 0.8, 1.4] * 2), jnp.arange(6) < 3
-    return jax.vmap(one)(jax.random.uniform(key, (6,)), alpha, above)
+    alpha, is_above = jnp.asarray([0.3, 0.8, 1.4] * 2), jnp.arange(6) < 3
+    return jax.vmap(one)(jax.random.uniform(key, (6,)), alpha, is_above)
 
 
 @check("early: solves the linear equations", "equation (9)", "equal")
@@ -107,8 +107,9 @@ def boosting_steps_reach(key: Array, problem: Problem, params: Params, config: C
 def boosting_steps_population(
     key: Array, problem: Problem, params: Params, config: Config
 ) -> Compared:
-    """The number of steps is within 10 % of that of equation (8) until alpha_V = 0.1, at T K_Q =
-    500 and eta = 0.02.
+    """The number of steps is within 10 % of that of equation (8) until alpha_V = 0.1.
+
+    This is at T K_Q = 500 and eta = 0.02.
     """
     flat = config.replace(length=Size(1000), learning_rate=0.02, switch_step=10_000)
     problem = problem._replace(
@@ -126,8 +127,9 @@ def boosting_steps_population(
 def eigenvalues_of_jacobian(
     key: Array, problem: Problem, params: Params, config: Config
 ) -> Compared:
-    """Sum and product of the eigenvalues are trace and determinant, and the leading orders are -2
-    and -d/2 within d.
+    """Sum and product of the eigenvalues are trace and determinant.
+
+    The leading orders are -2 and -d/2 within d.
     """
     fixed_point = population.Alignment(jnp.ones(()), jnp.ones(()))
     move = lambda a, v: (

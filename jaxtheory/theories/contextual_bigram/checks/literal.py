@@ -1,5 +1,6 @@
-"""The population as a sum over all N^T contexts, and the loss, the noise and algorithm 1 as the
-source writes them. Sizes are unpadded.
+"""The population as a sum over all N^T contexts, and formulas as the source writes them.
+
+These formulas are the loss, the noise and algorithm 1. Sizes are unpadded.
 """
 
 import itertools
@@ -63,8 +64,9 @@ def enumerated_loss(params: Params, everything: Population) -> Float[Array, ""]:
 
 
 def enumerated(check: Callable) -> Callable:
-    """Turn a check that takes all contexts into one that takes a key. It gives None where the
-    contexts are too many to list.
+    """Turn a check that takes all contexts into one that takes a key.
+
+    It gives None where the contexts are too many to list.
     """
 
     def fn(_key: Array, problem: Problem, params: Params, config: Config) -> Compared:

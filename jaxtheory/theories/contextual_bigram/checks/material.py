@@ -13,11 +13,10 @@ DRAWS = 4000  # to compare a law with frequencies
 
 
 def setting(key: Array, config: Config) -> tuple[Problem, Params]:
-    """A random task, and parameters with 1^T A = 1^T and 1^T V = 1^T, all from one draw. Sizes are
-    unpadded.
+    """A random task, and parameters with 1^T A = 1^T and 1^T V = 1^T, all from one draw.
 
-    P comes from a joint law with equal margins: a symmetric matrix plus a cycle, so that the chain
-    is not reversible for N > 2.
+    Sizes are unpadded. P comes from a joint law with equal margins: a symmetric matrix plus a
+    cycle, so that the chain is not reversible for N > 2.
     """
     N, T, Q = config.num_states.cap, config.length.cap, config.sparsity.cap
     shapes = [(N, N), (N, Q), (T, N), (N, N), (N, N)]
@@ -37,8 +36,10 @@ def setting(key: Array, config: Config) -> tuple[Problem, Params]:
 
 
 def on_a_task(check: Callable, applies: Callable[[Config], bool]) -> Callable:
-    """Make a check of check(key, problem, params, config), which runs on the `setting` of its key
-    and config. It gives None where the config adds nothing to the check.
+    """Make a check of check(key, problem, params, config).
+
+    The made check runs on the `setting` of its key and config. It gives None where the config adds
+    nothing to the check.
     """
     return lambda key, config: (
         check(key, *setting(key, config), config) if applies(config) else None

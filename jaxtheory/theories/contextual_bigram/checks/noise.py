@@ -44,8 +44,9 @@ def residual_enumerated(
 def variance_enumerated(
     everything: Population, problem: Problem, params: Params, config: Config
 ) -> Compared:
-    """Half the mean square difference of g at two positions that neither A nor Q attends to, per
-    query, divided by mu_k once for its probability.
+    """Half the mean square difference of g at two positions that neither A nor Q attends to.
+
+    It is taken per query, and divided by mu_k once for its probability.
     """
     N, T, Q = config.num_states.cap, config.length.cap, config.sparsity.cap
     if T < Q + 2:
@@ -103,8 +104,9 @@ def draw_covariance(key: Array, problem: Problem, params: Params, config: Config
 
 @check("growth_noise: noise of the start over pairs of tokens", "derived", "equal")
 def sign_law_from_pairs(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
-    """z = d sqrt(2 / eta) K_Q / std of <h_V, P - mu 1^T> / K_P, the noise of a batch at the start
-    summed over two independent tokens.
+    """z = d sqrt(2 / eta) K_Q / std of <h_V, P - mu 1^T> / K_P, from the noise at the start.
+
+    The noise of a batch is summed over two independent tokens.
     """
     mu, B, T = problem.stationary, config.batch_size.cap, config.length.cap
     gap = problem.transition - mu[:, None]
@@ -117,8 +119,10 @@ def sign_law_from_pairs(key: Array, problem: Problem, params: Params, config: Co
 
 @check("predict_boundary: eigenvalue of the curvature", "derived", "equal")
 def boundary_is_stable(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
-    """eta* times the largest eigenvalue of the curvature is 2, with |Delta_A|^2 at the size that
-    one step of contraction and noise keep; its variance by matrices.
+    """eta* times the largest eigenvalue of the curvature is 2.
+
+    |Delta_A|^2 is at the size that one step of contraction and noise keep; its variance is by
+    matrices.
     """
     eta, (K_P, K_Q) = noise.predict_boundary(problem, config), literal.constants(problem)
     T, B = config.length.cap, config.batch_size.cap

@@ -1,5 +1,6 @@
-"""Checks of the population's closed forms by enumeration of all contexts, autodiff, and steps of
-the matrices.
+"""Checks of the population's closed forms by enumeration, autodiff and steps of the matrices.
+
+The enumeration is of all contexts.
 """
 
 import jax
@@ -45,8 +46,9 @@ def expected_gradient_enumerated(
 def expected_preconditioned_enumerated(
     everything: Population, problem: Problem, params: Params, config: Config
 ) -> Compared:
-    """The expected preconditioned gradient by enumeration, with the projections written out as
-    matrices.
+    """The expected preconditioned gradient by enumeration.
+
+    The projections are written out as matrices.
     """
     want = literal.preconditioned(jax.grad(literal.enumerated_loss)(params, everything), problem)
     return population.expected_preconditioned(params, problem, config), want
@@ -79,8 +81,9 @@ def excess_enumerated(
 
 @check("excess_loss: at the task, and at V*", "derived", "equal")
 def excess_at_the_task(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
-    """The excess loss is zero at A = Q and V = P, and where V / c makes up for c A. A 1 beside them
-    sets the scale.
+    """The excess loss is zero at A = Q and V = P, and where V / c makes up for c A.
+
+    A 1 beside them sets the scale.
     """
     half = Params(2 * problem.context - model.uniform_attention(config), problem.transition)
     exact = Params(problem.context, problem.transition)
@@ -127,8 +130,9 @@ def attended_enumerated(
 
 @check("alignment: nearest point of the lines", "lemma C.1", "equal")
 def alignment_by_parabola(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
-    """The minimum of |A - A~|^2 in alpha, which is a parabola through three points. Columns have
-    any sum; with sum 1 the printed forms are checked too.
+    """The minimum of |A - A~|^2 in alpha, which is a parabola through three points.
+
+    Columns have any sum; with sum 1 the printed forms are checked too.
     """
     mu, U = problem.stationary, 1 / config.length.cap
 
@@ -156,8 +160,10 @@ def alignment_by_parabola(key: Array, problem: Problem, params: Params, config: 
 
 @check("residual: orthogonal to the lines", "lemma C.2", "equal")
 def residual_pythagoras(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
-    """The residuals complete the points on the lines and are orthogonal to the lines; K_V =
-    alpha_V^2 K_P + |Delta_V|^2 - |Delta_V mu|^2, |A|^2 = alpha_A^2 K_Q + 1/T + |Delta_A|^2.
+    """The residuals complete the points on the lines and are orthogonal to the lines.
+
+    With these residuals, K_V = alpha_V^2 K_P + |Delta_V|^2 - |Delta_V mu|^2 and |A|^2 = alpha_A^2
+    K_Q + 1/T + |Delta_A|^2.
     """
     mu = problem.stationary
     off = population.residual(params, problem, config)
@@ -178,8 +184,9 @@ def residual_pythagoras(key: Array, problem: Problem, params: Params, config: Co
 
 
 def stepped(key: Array, problem: Problem, params: Params, config: Config) -> tuple:
-    """Centered noise, rates, and one step of the matrices along the closed gradients plus the
-    noise. The gradients themselves are checked by enumeration.
+    """Centered noise, rates, and one step of the matrices along closed gradients plus the noise.
+
+    The gradients themselves are checked by enumeration.
     """
     noise = jax.tree.map(
         lambda x: x - 1 / len(x), material.setting(jax.random.fold_in(key, 1), config)[1]

@@ -30,14 +30,15 @@ def proximal_as_written(key: Array, problem: Problem, params: Params, config: Co
         return jax.vmap(lambda t: step(t, params, batch, problem, at))(TIMES)
 
     l1 = jnp.asarray([config.l1, 0.0])
-    step = lambda t, *rest: training.step(key, t, *rest)
+    step = lambda t, *args: training.step(key, t, *args)
     return tuple(jax.vmap(partial(take_steps, f))(l1) for f in (step, literal.proximal))
 
 
 @check("natural: sgd is algorithm 1 at lambda = 0", "section 5", "equal")
 def sgd_without_l1(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
-    """The direction of descent by autodiff, and the steps on both sides of the switch against
-    algorithm 1 written out at lambda = 0.
+    """The direction of descent by autodiff, and the steps on both sides of the switch.
+
+    The steps are compared with algorithm 1 written out at lambda = 0.
     """
     batch, off = material.random_batch(key, config), config.replace(switch_step=1, l1=0.0)
     slope = literal.slope(params, batch, problem, config)
@@ -116,8 +117,9 @@ def refit_as_written(key: Array, problem: Problem, params: Params, config: Confi
 
 @check("transfer_step: one step on the gathered batches", "appendix H", "equal")
 def transfer_gathers(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
-    """Two batches and one step of A on both by autodiff, with and without the threshold. V
-    waits.
+    """Two batches and one step of A on both by autodiff, with and without the threshold.
+
+    V waits.
     """
     parts = [material.random_batch(k, config) for k in jax.random.split(key)]
     batches = jax.tree.map(lambda *x: jnp.stack(x), *parts)
@@ -162,8 +164,9 @@ def noise_without_prox(key: Array, problem: Problem, params: Params, config: Con
 
 @check("noise_entry_step: before the prox, and after", "equation (6)", "equal")
 def entry_before_prox(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
-    """In stage two a step is the population's step minus eta times the draw, then the proximal map
-    as written.
+    """In stage two a step is the population's minus eta times the draw, then the proximal map.
+
+    The proximal map is as written.
     """
     t, l1 = jnp.asarray(9), jnp.asarray(config.l1)
     h = noise.draw(key, params, problem, config)

@@ -46,8 +46,10 @@ def step_spread_by_trace(key: Array, problem: Problem, params: Params, config: C
 def step_recovery_integral(
     key: Array, problem: Problem, params: Params, config: Config
 ) -> Compared:
-    """int d/dm [prod_i P(c <= entry i <= m)]_{c = theta0 m} P(entry < theta0 m)^(T - Q) dm over the
-    largest entry m, the attended entries independent: the derivative by autodiff, 600 nodes.
+    """The probability of recovery by an integral over the largest entry m.
+
+    It is int d/dm [prod_i P(c <= entry i <= m)]_{c = theta0 m} P(entry < theta0 m)^(T - Q) dm, the
+    attended entries independent: the derivative by autodiff, 600 nodes.
     """
     config = config.replace(switch_step=40, stage_threshold=0.5)
     sd, Q = transfer.step_spread(problem, config), problem.context

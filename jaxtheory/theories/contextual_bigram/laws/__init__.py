@@ -1,3 +1,5 @@
-"""Laws of the theory: the population, its run in two numbers, mini-batch noise, transfer, the cost
-of thresholds, and classes of unequal frequency.
+"""Laws of the theory: the population, its run in two numbers, noise, transfer, cost and classes.
+
+The noise is that of mini-batches, the cost that of thresholds, and the classes have unequal
+frequency.
 """

@@ -1,5 +1,6 @@
-"""Bounds on the cost of threshold and rounding, for A whose kept entries are exactly the
-support.
+"""Bounds on the cost of threshold and rounding.
+
+They are for A whose kept entries are exactly the support.
 """
 
 import jax.numpy as jnp
@@ -23,7 +24,7 @@ def deviation(
 def threshold_bounds(
     A: Float[Array, "T N"], problem: Problem, config: Config
 ) -> tuple[Float[Array, ""], Float[Array, ""]]:
-    """After thresholding, |Delta_A| <= b and alpha_A changes by at most b / sqrt(K_Q), where
+    """After thresholding, |Delta_A| <= b and alpha_A changes by at most b / sqrt(K_Q).
 
     b = |1 - alpha_A| sqrt(Q) / T + |Delta_A on the support of Q|.
 
@@ -38,8 +39,11 @@ def threshold_bounds(
 
 
 def rounding_bound(A: Float[Array, "T N"], problem: Problem, config: Config) -> Float[Array, ""]:
-    """|A^ - Q| after rounding, at most the mu-norm over columns of [|1 - alpha_A| |1_S - Q q| / T +
-    sqrt(Q) |q| |Delta_A on S|] / Z
+    """A bound on |A^ - Q| after rounding.
+
+    It is the mu-norm over columns of
+
+    [|1 - alpha_A| |1_S - Q q| / T + sqrt(Q) |q| |Delta_A on S|] / Z
 
     with S the support, Q its size and Z the sum of the kept entries: I - q 1^T is a projection on
     S, of norm sqrt(Q) |q|. It depends on Delta_A but for terms of order 1/T, as 1_S = Q q for

@@ -45,8 +45,8 @@ NEWTON = 40  # steps, more than enough from above, where the equation is convex
 class Config(fields.Config):
     """Hyper-parameters."""
 
-    num_states: Size | int = size(10, "N", "tokens, which are the classes", "[2, inf)")
-    batch_size: Size | int = size(64, "B", "fresh samples per step")
+    num_states: Size = size(10, "N", "tokens, which are the classes", "[2, inf)")
+    batch_size: Size = size(64, "B", "fresh samples per step")
     learning_rate: float = traced(1.0, "eta", "learning rate of V", "(0, inf)")
     zipf_exponent: float = traced(1.0, "a", "exponent of the frequencies pi_k ~ k^-a", "[0, inf)")
     label_noise: float = traced(0.0, "eps", "share of the labels that are drawn from pi", "[0, 1)")
@@ -163,15 +163,18 @@ def margin_loss(m: Float[ArrayLike, "*n"], N: Float[ArrayLike, ""]) -> Float[Arr
 
 
 def presence(problem: Problem, config: Config) -> Float[Array, " N"]:
-    """1 - (1 - pi_k)^B, the probability that class k is in a batch: the speed of its logits under
-    sign descent, which moves each by eta if it is and by 0 if not.
+    """1 - (1 - pi_k)^B, the probability that class k is in a batch.
+
+    It is the speed of the class's logits under sign descent, which moves each by eta if the class
+    is in the batch and by 0 if not.
     """
     return -jnp.expm1(config.batch_size.real * jnp.log1p(-problem.frequency))
 
 
 def noise_floor(problem: Problem, config: Config) -> Float[Array, " N"]:
-    """eta (1 - |P_k|^2) / (4 B), the excess loss at which SGD stays where labels are noisy, to
-    leading order in eta.
+    """eta (1 - |P_k|^2) / (4 B), the excess loss at which SGD stays where labels are noisy.
+
+    It holds to leading order in eta.
 
     At the optimum the gradient of column k has the Hessian pi_k H and the covariance pi_k H / B, H
     = diag(P_k) - P_k P_k^T. The column's covariance is then eta / (2 B) where 1^T v = 0, and the

@@ -62,8 +62,9 @@ def boosted(
 def sparsified(
     alpha: Float[Array, ""], lam: Float[ArrayLike, ""], problem: Problem, config: Config
 ) -> Float[Array, ""]:
-    """alpha_A after the two-case prox and the projection of A~: alpha_A + min(c - lambda, 0) (1 -
-    Q/T) / K_Q, c = (1 - alpha_A) / T.
+    """alpha_A after the two-case prox and the projection of A~.
+
+    It is alpha_A + min(c - lambda, 0) (1 - Q/T) / K_Q, c = (1 - alpha_A) / T.
 
     Attended entries lose lambda. The others hold c: below lambda they vanish, above they lose
     lambda too and the projection undoes both. So lambda distorts alpha_A downwards, by Q (lambda -
@@ -75,8 +76,9 @@ def sparsified(
 
 
 def cut(alpha: Float[Array, ""], problem: Problem, config: Config) -> Float[Array, ""]:
-    """alpha_A after the threshold and the projection of A~: alpha_A + c (1 - Q/T) / K_Q where c <
-    theta0 max A~, else alpha_A.
+    """alpha_A after the threshold and the projection of A~.
+
+    It is alpha_A + c (1 - Q/T) / K_Q where c < theta0 max A~, else alpha_A.
 
     Source: derived.
     """
@@ -101,10 +103,10 @@ def start(problem: Problem) -> population.Alignment:
 
 
 def path(length: int, problem: Problem, config: Config, prox: bool = False) -> population.Alignment:
-    """The alphas at steps 0..length-1 from the start. With `prox`, the second stage is thresholded
-    and sparsified where lambda > 0.
+    """The alphas at steps 0..length-1 from the start.
 
-    With prox it is exact for uniform weights as long as attended entries exceed lambda.
+    With `prox`, the second stage is thresholded and sparsified where lambda > 0. It is then exact
+    for uniform weights as long as attended entries exceed lambda.
     """
 
     def following(
@@ -124,8 +126,9 @@ def path(length: int, problem: Problem, config: Config, prox: bool = False) -> p
 
 
 def early(s: Float[Array, "*n"], problem: Problem, config: Config) -> population.Alignment:
-    """alpha_A = d (cosh s - 1), alpha_V = d sinh s, where s is the time: equation (8) as long as
-    both are small. Source: derived from (9).
+    """alpha_A = d (cosh s - 1), alpha_V = d sinh s, where s is the time.
+
+    This is equation (8) as long as both are small. Source: derived from (9).
     """
     d = drift(problem, config)
     return population.Alignment(d * (jnp.cosh(s) - 1), d * jnp.sinh(s))
@@ -161,8 +164,9 @@ def boosting_time(
 
 
 def eigenvalues(problem: Problem, config: Config) -> Float[Array, "2"]:
-    """The eigenvalues of equation (8) at (1, 1), over eta, ascending: -1 - d/2 -+ sqrt(1 + d^2/4),
-    to leading order -2 and -d/2 = -1 / (2 T K_Q).
+    """The eigenvalues of equation (8) at (1, 1), over eta, ascending.
+
+    They are -1 - d/2 -+ sqrt(1 + d^2/4), to leading order -2 and -d/2 = -1 / (2 T K_Q).
 
     The second is small, so that alpha_A alpha_V ~ 1 is reached fast and (1, 1) very slowly. That is
     why A is rounded at the end. Source: section 3.4.

@@ -1,5 +1,6 @@
-"""Mini-batch noise of the preconditioned gradients, in closed form and as Gaussian draws, for N and
-T beyond sampling.
+"""Mini-batch noise of the preconditioned gradients, in closed form and as Gaussian draws.
+
+It is for N and T beyond sampling.
 
 With C = D - mu mu^T, S(a2, s2) = a2 D + (s2 - a2) mu mu^T and M(aq, s) = aq D + (s - aq) mu mu^T,
 
@@ -58,8 +59,9 @@ def residual_moment(params: Params, problem: Problem, config: Config) -> Float[A
 
 
 def attention_variance(params: Params, problem: Problem, config: Config) -> Float[Array, " N"]:
-    """tr(V C V^T R_k) / (B mu_k) per column, the variance of an entry of h_A before it is centered;
-    zero for padded tokens.
+    """tr(V C V^T R_k) / (B mu_k) per column, the variance of an entry of h_A before centering.
+
+    It is zero for padded tokens.
 
     R_k is affine in (a2, aq, s, s^2), so the trace is too.
     """
@@ -84,8 +86,9 @@ def attention_variance(params: Params, problem: Problem, config: Config) -> Floa
 
 
 def factor(R: Float[Array, "n n"]) -> Float[Array, "n n"]:
-    """The lower triangular L with L L^T = R for positive semi-definite R, by Cholesky with a column
-    of zeros where the pivot is zero to rounding.
+    """The lower triangular L with L L^T = R for positive semi-definite R.
+
+    It is found by Cholesky with a column of zeros where the pivot is zero to rounding.
 
     R is always singular here, because r and centered noise have no part along 1. Its last pivot is
     then a few eps of its largest one.
@@ -126,9 +129,11 @@ def draw(key: Array, params: Params, problem: Problem, config: Config) -> Params
 
 
 def growth_noise(problem: Problem, config: Config) -> Float[Array, ""]:
-    """z = K_P sqrt(2 B / (eta1 T)) / sqrt(tr(C P C P^T)): at small alphas the growing mode alpha_A
-    + alpha_V is driven by the drift d and by noise, and ends positive with probability Phi(z) once
-    the first stage is long. So the source's poly(T) samples are ~ B / eta ~ T.
+    """z, for which Phi(z) is the probability that the growing mode ends positive.
+
+    z = K_P sqrt(2 B / (eta1 T)) / sqrt(tr(C P C P^T)): at small alphas the growing mode alpha_A +
+    alpha_V is driven by the drift d and by noise, and ends positive with this probability once the
+    first stage is long. So the source's poly(T) samples are ~ B / eta ~ T.
 
     Source: derived, from equation (9) and the noise at the start, where V C V^T = 0 and h_V alone
     acts.
@@ -143,9 +148,11 @@ def growth_noise(problem: Problem, config: Config) -> Float[Array, ""]:
 
 
 def noise_strength(problem: Problem, config: Config) -> Float[Array, ""]:
-    """s = (T - 1) sum_k mu_k h_k / (K_P^2 K_Q), the |Delta_A|^2 / K_Q that the noise of one step of
-    rate 1 adds at the task, where h_k is the variance of an entry of h_A (`attention_variance` at A
-    = Q, V = P). It is proportional to T / B. Source: derived.
+    """s = (T - 1) sum_k mu_k h_k / (K_P^2 K_Q), the strength of the noise at the task.
+
+    It is the |Delta_A|^2 / K_Q that the noise of one step of rate 1 adds at the task, where h_k is
+    the variance of an entry of h_A (`attention_variance` at A = Q, V = P). It is proportional to T
+    / B. Source: derived.
     """
     K_P, K_Q = population.signals(problem, config)
     at_task = Params(problem.context, problem.transition)
@@ -154,9 +161,11 @@ def noise_strength(problem: Problem, config: Config) -> Float[Array, ""]:
 
 
 def predict_boundary(problem: Problem, config: Config) -> Float[Array, ""]:
-    """eta* = 4 / (2 + d + sqrt(4 + d^2 + 4 s)), d = 1 / (T K_Q): the largest learning rate at which
-    SGD stays at the task, with s of `noise_strength`. Without noise (s = 0) it is the limit of
-    equation (8), 1 to leading order; for s >> 1 it is 2 / sqrt(s), proportional to sqrt(B / T).
+    """eta* = 4 / (2 + d + sqrt(4 + d^2 + 4 s)), the largest rate at which SGD stays at the task.
+
+    The rate is the learning rate, d = 1 / (T K_Q), and s is that of `noise_strength`. Without noise
+    (s = 0) eta* is the limit of equation (8), 1 to leading order; for s >> 1 it is 2 / sqrt(s),
+    proportional to sqrt(B / T).
 
     Noise keeps |Delta_A|^2 / K_Q at x = eta s / (2 - eta), where (1 - eta)^2 contracts it. As V
     moves along |A|^2 = |Q|^2 + |Delta_A|^2, the curvature of (alpha_A, alpha_V) is [[1, 1], [1, 1 +

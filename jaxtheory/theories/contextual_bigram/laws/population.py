@@ -1,5 +1,4 @@
-"""The population: expected loss and gradients in closed form, and the two numbers that describe its
-motion.
+"""The population: expected loss and gradients in closed form, and the two numbers of its motion.
 
 With m = V mu, s_k = 1^T a^(k), inner products <A, B>_mu = sum_k mu_k <A_k, B_k>, and
 
@@ -26,9 +25,7 @@ Index = Int[ArrayLike, ""]  # of a token, a label or a position
 
 
 class Signals(NamedTuple):
-    """K_P and K_Q, the distances of P and Q from the trivial transition and from uniform
-    attention.
-    """
+    """K_P and K_Q: distances of P and Q from the trivial transition and from uniform attention."""
 
     value: Float[Array, ""]
     attention: Float[Array, ""]
@@ -186,9 +183,10 @@ def expected_preconditioned(params: Params, problem: Problem, config: Config) ->
 
 
 def alignment(params: Params, problem: Problem, config: Config) -> Alignment:
-    """alpha_A = <A - U, Q - U> / K_Q and alpha_V = <V - mu 1^T, P - mu 1^T> / K_P: the nearest
-    points on the lines, also for columns that do not sum to 1. With 1^T A = 1^T they are (<A, Q> -
-    1/T) / K_Q and K_VP / K_P. Source: lemma C.1.
+    """alpha_A = <A - U, Q - U> / K_Q and alpha_V = <V - mu 1^T, P - mu 1^T> / K_P.
+
+    They give the nearest points on the lines, also for columns that do not sum to 1. With 1^T A =
+    1^T they are (<A, Q> - 1/T) / K_Q and K_VP / K_P. Source: lemma C.1.
     """
     gap, mu, (K_P, K_Q) = directions(problem, config), problem.stationary, signals(problem, config)
     return Alignment(
@@ -226,8 +224,9 @@ def residual(params: Params, problem: Problem, config: Config) -> Params:
 def projected_step(
     params: Params, noise: Params, rates: Params, problem: Problem, config: Config
 ) -> Alignment:
-    """The alphas after one step A - eta_A (E g_A + h_A), V - eta_V (E g_V + h_V), preconditioned,
-    exactly:
+    """The alphas after one preconditioned step, exactly.
+
+    The step is A - eta_A (E g_A + h_A), V - eta_V (E g_V + h_V), and the alphas are
 
     alpha_A + eta_A {K_P alpha_V (1 - alpha_A alpha_V) - (|Delta_V|^2 - |Delta_V mu|^2) alpha_A} -
     eta_A <h_A, Q> / K_Q alpha_V + eta_V {K_Q alpha_A (1 - alpha_A alpha_V) + (1 - alpha_V) / T -
@@ -278,8 +277,9 @@ def residual_step(
 
 
 def optimal_value(A: Float[Array, "T N"], problem: Problem, config: Config) -> Float[Array, "N N"]:
-    """V* = mu 1^T + (<A, Q> / |A|^2) (P - mu 1^T), which has the least population loss for given A
-    with 1^T A = 1^T. It uses P and Q, so it is an oracle.
+    """V* = mu 1^T + (<A, Q> / |A|^2) (P - mu 1^T), of least population loss for given A.
+
+    It is for A with 1^T A = 1^T. It uses P and Q, so it is an oracle.
 
     Source: derived (appendix I fits V by regression on the population).
     """
@@ -299,7 +299,9 @@ def attended_law(i: Index, l: Index, s: Index, k: Index, problem: Problem) -> Fl
 def pair_law(
     i: Index, j: Index, l: Index, s: Index, t: Index, k: Index, problem: Problem
 ) -> Float[Array, ""]:
-    """P(x_s = i, x_t = j, y = l | x_{T+1} = k) = mu_i mu_j (q_s P_li + q_t P_lj + (1 - q_s - q_t)
+    """The law of two tokens and the label, given the last token.
+
+    P(x_s = i, x_t = j, y = l | x_{T+1} = k) = mu_i mu_j (q_s P_li + q_t P_lj + (1 - q_s - q_t)
     mu_l) for s != t. Source: lemma B.2.
     """
     P, mu, q = problem.transition, problem.stationary, problem.context[:, k]

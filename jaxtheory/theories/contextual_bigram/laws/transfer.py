@@ -1,5 +1,6 @@
-"""Training from a pre-trained transition: the effect of its correlation with P, and the recovery of
-the support by one step of A.
+"""Training from a pre-trained transition.
+
+The laws are the effect of its correlation with P, and the recovery of the support by one step of A.
 
 With V_0 = theta P~ + (1 - theta) mu 1^T and A = U, one step of A with rate 1 / (theta <P~ - mu 1^T,
 P - mu 1^T>_mu) has mean Q. Its noise is the same whatever theta, and the same at every position, so
@@ -44,8 +45,9 @@ def overlap(problem: Problem, config: Config) -> Float[Array, ""]:
 
 
 def first_rate(problem: Problem, config: Config) -> Float[Array, ""]:
-    """The rate eta_A of the one step, 1 / (theta <P~ - mu 1^T, P - mu 1^T>_mu), which takes the
-    mean of A from U to Q.
+    """The rate eta_A of the one step, which takes the mean of A from U to Q.
+
+    It is 1 / (theta <P~ - mu 1^T, P - mu 1^T>_mu).
     """
     return 1 / (config.pretrained_weight * overlap(problem, config))
 
@@ -53,8 +55,9 @@ def first_rate(problem: Problem, config: Config) -> Float[Array, ""]:
 def initial_alignment(
     problem: Problem, config: Config
 ) -> tuple[population.Alignment, Float[Array, ""]]:
-    """alpha at the start and |Delta_V|^2: alpha_V = theta <P~ - mu 1^T, P - mu 1^T>_mu / K_P,
-    alpha_A = 0 and
+    """The alphas at the start and |Delta_V|^2.
+
+    At the start alpha_V = theta <P~ - mu 1^T, P - mu 1^T>_mu / K_P, alpha_A = 0 and
 
     |Delta_V|^2 = theta^2 |P~ - mu 1^T|^2 - alpha_V^2 K_P.   Source: lemma H.1.
     """
@@ -67,10 +70,10 @@ def initial_alignment(
 
 
 def step_spread(problem: Problem, config: Config) -> Float[Array, " N"]:
-    """Standard deviation, per column, of the positions that Q does not attend to after the one step
-    on a batch of tau B, before they are
-    thresholded: sqrt(tr(V_0 C V_0^T R_k) / (tau B mu_k)) eta_A. R_k ~ C, so theta cancels. Source:
-    derived; lemma H.2 bounds it.
+    """Standard deviation, per column, of positions that Q does not attend to after the one step.
+
+    The step is on a batch of tau B, and the positions are not yet thresholded: sqrt(tr(V_0 C V_0^T
+    R_k) / (tau B mu_k)) eta_A. R_k ~ C, so theta cancels. Source: derived; lemma H.2 bounds it.
     """
     start = init(jnp.zeros(()), problem, config)
     variance = noise.attention_variance(start, problem, config) / jnp.asarray(
@@ -80,8 +83,9 @@ def step_spread(problem: Problem, config: Config) -> Float[Array, " N"]:
 
 
 def step_recovery(problem: Problem, config: Config) -> Float[Array, " N"]:
-    """The probability, per column, that thresholding at theta0 max A keeps exactly the support, for
-    independent entries N(q_t, sd^2):
+    """The probability, per column, that thresholding at theta0 max A keeps exactly the support.
+
+    For independent entries N(q_t, sd^2) it is
 
     sum_j E_{m ~ N(q_j, sd^2)} 1[m > 0] Phi(theta0 m / sd)^(T - Q) prod_{i != j} [Phi((m - q_i) /
     sd) - Phi((theta0 m - q_i) / sd)]

@@ -1,5 +1,7 @@
 """Checks of the gradient and of the six-number reduction."""
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array
@@ -28,14 +30,15 @@ def gradient_linear(key: Array, config: Config) -> Compared:
         return None
     problem, params = material.case(key, config)
     beta = params.W12
-    got = calculus.gradient(Linear(beta), problem.train, problem, config)
+    got: Any = calculus.gradient(Linear(beta), problem.train, problem, config)
     return got.beta, jax.grad(literal.linear_loss)(beta, problem.train)
 
 
 @check("velocity: full gradient on the completed sample", "derived", "equal")
 def velocity_completed(key: Array, config: Config) -> Compared:
-    """Autodiff of the token-by-token loss on the completed sample, in all blocks: v2, W12 and W21
-    do not move. Checked at D = 2 and D = 4.
+    """Autodiff of the token-by-token loss on the completed sample, in all blocks.
+
+    v2, W12 and W21 do not move. Checked at D = 2 and D = 4.
     """
     if not material.is_unpadded(config) or config.num_groups.cap == 3:
         return None
@@ -60,8 +63,9 @@ def embed_entries(key: Array, config: Config) -> Compared:
 
 @check("project: least squares", "derived", "equal")
 def project_nearest(key: Array, config: Config) -> Compared:
-    """The projection by least squares, for a W without the invariant form: the columns of A do not
-    sum to 0.
+    """The projection by least squares, for a W without the invariant form.
+
+    The columns of A do not sum to 0.
     """
     if not material.is_unpadded(config):
         return None

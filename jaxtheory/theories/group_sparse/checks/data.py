@@ -15,8 +15,9 @@ KURTOSIS = {"gaussian": 3.0, "uniform": 9 / 5, "rademacher": 1.0}
 
 @check("problem: flat vectors under the partition, and their labels", material.PAPER, "equal")
 def labels_of_flat_vectors(key: Array, config: Config) -> Compared:
-    """y = sign <xbar, beta*> with the support of beta* in G_{j*} and of length 1. With a partition,
-    the vectors are those of the problem without one.
+    """y = sign <xbar, beta*> with the support of beta* in G_{j*} and of length 1.
+
+    With a partition, the vectors are those of the problem without one.
     """
     if not material.is_unpadded(config):
         return None
@@ -82,8 +83,9 @@ def moments_of_features(key: Array, config: Config) -> Compared:
 
 @check("moved: along v~ in the relevant group alone", material.PAPER, "equal")
 def moves_along(key: Array, config: Config) -> Compared:
-    """Labels, and everything orthogonal to v~ in group j*, stay. Along v~, |u| becomes |u| + gamma,
-    so that y u >= gamma.
+    """Labels, and everything orthogonal to v~ in group j*, stay.
+
+    Along v~, |u| becomes |u| + gamma, so that y u >= gamma.
     """
     problem, _ = material.case(key, config)
     v, star, batch = problem.downstream_truth, model.relevant(config), problem.downstream

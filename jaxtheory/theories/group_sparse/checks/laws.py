@@ -29,9 +29,7 @@ def half_normal() -> tuple[np.ndarray, np.ndarray]:
 
 
 def nodes(problem: Problem, config: Config) -> Batch:
-    """Quadrature of |<v*, x_{j*}>|, with both of its signs and both signs of the part orthogonal to
-    v*.
-    """
+    """Quadrature of |<v*, x_{j*}>|, with both signs of it and of the part orthogonal to v*."""
     u, w = half_normal()
     star, v = model.relevant(config), problem.truth
     x = problem.train.x[:, :, 0]
@@ -60,8 +58,9 @@ def first_step_quadrature(key: Array, config: Config) -> Compared:
 
 @check("predict_boundary: Hessian at 0 by autodiff", "derived", "equal")
 def bias_curvature(key: Array, config: Config) -> Compared:
-    """The Hessian at 0 on samples and their mirror images, applied to v2 = P 1, by autodiff: this
-    direction alone, times 2 / eta*.
+    """The Hessian at 0 takes v2 = P 1 to this direction alone, times 2 / eta*.
+
+    It is taken by autodiff on samples and their mirror images.
     """
     if not material.is_unpadded(config):
         return None
@@ -94,8 +93,9 @@ def selected_loss_quadrature(_key: Array, config: Config) -> Compared:
 
 @check("selected_loss: below its asymptotic law", "derived", "bound")
 def selected_loss_bound(_key: Array, config: Config) -> Compared:
-    """L(c) <= RATE / (D c sigma_x), and within 1 % of it at large c: the asymptotic law is an upper
-    bound.
+    """L(c) <= RATE / (D c sigma_x), and within 1 % of it at large c.
+
+    The asymptotic law is an upper bound.
     """
     c = jnp.asarray([0.1, 1.0, 10.0, 100.0])
     law = laws.RATE / (config.num_groups.real * c * config.noise_scale)

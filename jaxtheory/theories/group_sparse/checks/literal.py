@@ -1,5 +1,6 @@
-"""The layer as the source writes it, token by token; the linear predictor, sample by sample; and a
-sample with all its symmetries.
+"""The layer, token by token as the source writes it, and the linear predictor, sample by sample.
+
+`completed` gives a sample with all its symmetries.
 """
 
 import itertools
@@ -56,8 +57,9 @@ def linear_loss(beta: Array, batch: Batch) -> Array:
 
 
 def form(v: Float[Array, " d"], star: Int[Array, ""], D: int) -> Float[Array, "m h h"]:
-    """The matrix W for each of a, b, A_{j* j*}, A_{j* l} and A_kk alone, entry by entry; at D = 2
-    without the last. star counts from 0.
+    """The matrix W for each of a, b, A_{j* j*}, A_{j* l} and A_kk alone, entry by entry.
+
+    At D = 2 the last is missing. star counts from 0.
     """
     d = len(v)
     P, rho = sines(D), (D + 1) / 2
@@ -99,9 +101,11 @@ def basis(v: Float[Array, " d"]) -> Float[Array, "d d"]:
 
 
 def completed(batch: Batch, problem: Problem, config: Config) -> Batch:
-    """The sample with its images under all signed permutations of an orthogonal basis of v*'s
-    complement, the reflection of v* and the permutations of the other groups. In all that the
-    gradient depends on, it is as symmetric as the population.
+    """The sample with its images under all its symmetries.
+
+    They are all signed permutations of an orthogonal basis of v*'s complement, the reflection of v*
+    and the permutations of the other groups. In all that the gradient depends on, the result is as
+    symmetric as the population.
     """
     d, D = config.group_dim.cap, config.num_groups.cap
     turns, signs = [], []

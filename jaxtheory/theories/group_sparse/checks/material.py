@@ -1,5 +1,6 @@
-"""A problem and a layer from one draw, which compiles fast, and the choice of configs for each
-check.
+"""A problem and a layer from one draw, and the choice of configs for each check.
+
+One draw compiles fast.
 """
 
 import jax
@@ -27,11 +28,12 @@ def is_unpadded(config: Config) -> bool:
 
 
 def case(key: Array, config: Config) -> tuple[Problem, Params]:
-    """A problem, and a layer that is neither flat nor saturated, from one draw, which compiles
-    fast. Padded entries are zero.
+    """A problem, and a layer that is neither flat nor saturated, from one draw.
+
+    One draw compiles fast. Padded entries are zero.
     """
     d, D, n, m = config.group_dim, config.num_groups, config.num_samples, config.downstream_samples
-    sets = [(d, D, n), (d, D, TEST), (d, D, m), (d, D, TEST)]
+    sets: list[tuple[Size | int, ...]] = [(d, D, n), (d, D, TEST), (d, D, m), (d, D, TEST)]
     axes = [(2, d), *sets, (d,), (D,), (d, d), (d, D), (D, d), (D, D)]
     shapes = [tuple(Size.wrap(a).cap for a in group) for group in axes]
     ends = np.cumsum([np.prod(shape) for shape in shapes])
@@ -52,7 +54,7 @@ def setting(key: Array, config: Config) -> tuple[Problem, calculus.Reduced]:
     problem, params = case(key, config)
     reduced = calculus.Reduced(*(2 * jnp.concatenate([jnp.ravel(x) for x in params])[:6]))
     if config.num_groups.cap == 2:
-        reduced = reduced._replace(own=-reduced.pull)
+        reduced = reduced._replace(diagonal=-reduced.pull)
     return problem, reduced
 
 

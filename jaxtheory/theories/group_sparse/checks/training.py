@@ -24,8 +24,10 @@ def stacked(*trees: Any) -> Any:
 
 
 def times(config: Config) -> tuple[Array, list[int]]:
-    """The last step of pre-training, the first two steps downstream and the step after all samples,
-    with the samples of the last three.
+    """The steps that are checked, with the samples of the last three.
+
+    They are the last step of pre-training, the first two steps downstream and the step after all
+    samples.
     """
     m = config.downstream_samples.cap
     tau = jnp.asarray(config.pretraining_steps, jnp.int32)
@@ -66,8 +68,9 @@ def population_descends(key: Array, config: Config) -> Compared:
 
 @check("downstream_step: descent on one sample", material.PAPER, "equal")
 def downstream_steps(key: Array, config: Config) -> Compared:
-    """Before tau a step of pre-training, at tau v restarts from 0, and after m samples the first
-    sample comes again. Checked for the three kinds of W.
+    """Before tau a step is one of pre-training, and at tau v restarts from 0.
+
+    After m samples the first sample comes again. Checked for the three kinds of W.
     """
     if not material.is_unpadded(config):
         return None

@@ -1,5 +1,6 @@
-"""Independent derivations of every closed form, one file for each kind of thing that they check,
-and the small configs on which all checks run.
+"""Independent derivations of every closed form, and the small configs on which all checks run.
+
+There is one file of derivations for each kind of thing that they check.
 """
 
 from jaxtheory.core.theory import checks_of

@@ -38,8 +38,9 @@ def batch_by_example(key: Array, config: Config) -> Compared:
 
 @check("prompts: tasks by elimination", material.PAPER, "bound")
 def prompts_are_linear(key: Array, config: Config) -> Compared:
-    """With as many examples as features the task is read off S; it gives the label, and a share c
-    of the prompts has the fixed one.
+    """With as many examples as features the task is read off S, and it gives the label.
+
+    A share c of the prompts has the fixed task.
     """
     if not material.is_unpadded(config):
         return None

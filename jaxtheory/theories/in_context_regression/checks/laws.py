@@ -62,8 +62,9 @@ def loss_by_moments(key: Array, config: Config) -> Compared:
 
 @check("minimum: normal equations", "arXiv 2306.09927", "equal")
 def minimum_is_flat(key: Array, config: Config) -> Compared:
-    """The minimum solves the normal equations of all D^2 entries; for c = 0 it has the printed
-    diagonal.
+    """The minimum solves the normal equations of all D^2 entries.
+
+    For c = 0 it has the printed diagonal.
     """
     if not material.is_unpadded(config):
         return None
@@ -153,8 +154,9 @@ def curvature_of_hessian(key: Array, config: Config) -> Compared:
 
 @check("escape_steps: half of a component", "derived", "bound")
 def escape_of_descent(key: Array, config: Config) -> Compared:
-    """How much later component 1 of the aligned run is half learned from half of sigma, over that
-    by the law.
+    """How much later component 1 is half learned from half of sigma, over that by the law.
+
+    It is component 1 of the aligned run.
 
     The rate is small and sigma such that the law says 2000 steps. The law counts no steps near the
     end, of which there are as many from any sigma; the bound is for whole steps and the rate.

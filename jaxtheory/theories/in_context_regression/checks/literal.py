@@ -1,5 +1,6 @@
-"""The layer as the source writes it, on the matrix of all tokens, and moments of Gaussians by
-quadrature.
+"""The layer as the source writes it, and moments of Gaussians by quadrature.
+
+The layer acts on the matrix of all tokens.
 """
 
 import itertools

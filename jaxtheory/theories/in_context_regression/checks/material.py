@@ -48,7 +48,7 @@ def weights(key: Array, config: Config) -> Params:
     if config.form == "separate":
         kq = draws.normal(two, H, R, D), draws.normal(three, H, R, D)
         return Separate(draws.normal(one, H), *kq)
-    t = Size(Size.wrap(D).cap + 1, None if Size.wrap(D).value is None else D.n + 1)
+    t = Size(D.cap + 1, None if D.value is None else D.n + 1)
     return Literal(draws.normal(one, H, t), draws.normal(two, H, t, D))
 
 

@@ -53,8 +53,9 @@ def even_blocks_rest(key: Array, config: Config) -> Compared:
 
 @check("metrics: at the minimum", "derived", "equal")
 def metrics_at_minimum(key: Array, config: Config) -> Compared:
-    """Metrics of aligned heads at the minimum: no excess, all components 1, none off the
-    diagonal.
+    """Metrics of aligned heads at the minimum.
+
+    There is no excess, all components are 1, and nothing is off the diagonal.
     """
     config = material.aligned(config)
     D, H, R = (Size.wrap(n).cap for n in (config.dimension, config.heads, config.rank))
@@ -71,8 +72,10 @@ def metrics_at_minimum(key: Array, config: Config) -> Compared:
 
 @check("metrics: by definition", "derived", "equal")
 def metrics_by_definition(key: Array, config: Config) -> Compared:
-    """Metrics of random weights from the whole matrices: losses prompt by prompt, the excess by
-    the quadratic form around the minimum, the shares of squares entry by entry.
+    """Metrics of random weights from the whole matrices.
+
+    Losses are taken prompt by prompt, the excess by the quadratic form around the minimum, the
+    shares of squares entry by entry.
     """
     if not material.is_unpadded(config):
         return None

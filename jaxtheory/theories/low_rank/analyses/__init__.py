@@ -1,5 +1,6 @@
-"""Analyses of trained parameters: attention and its heads, removed neurons, ranks and truncation,
-and the classes that neurons belong to.
+"""Analyses of trained parameters: attention and its heads, removed neurons, ranks and truncation.
+
+They include the classes that neurons belong to.
 """
 
 from jaxtheory.theories.low_rank.analyses import attention as attention

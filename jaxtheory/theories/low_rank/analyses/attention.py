@@ -15,8 +15,9 @@ VALUE_RATES = tuple(j / 10 for j in range(11))
 def attention_mass(
     attention: Float[Array, "n H L L"], batch: Batch, config: Config
 ) -> tuple[Float[Array, ""], Float[Array, ""]]:
-    """Attention on relevant tokens: the mean over heads, samples and all queries, and over the
-    relevant queries; zero where there are none.
+    """Attention on relevant tokens: the means over all queries and over the relevant queries.
+
+    Both are means over heads and samples, too. They are zero where there are no such queries.
     """
     is_relevant = data.relevant(batch, config)
     per_query = jnp.mean(
@@ -30,8 +31,10 @@ def attention_mass(
 
 
 def evaluate(params: Params, problem: Problem, config: Config) -> tuple[Array, Array, Array, Array]:
-    """Loss, error (share of margins <= 0), and attention on relevant tokens of all queries and of
-    the relevant ones, on the test set.
+    """Loss, error, and attention on relevant tokens, on the test set.
+
+    The error is the share of margins <= 0. The attention is that of all queries and that of the
+    relevant ones.
     """
     model.fit(params, problem.test, problem, config)
     forward = model.forward(params, problem.test.tokens, problem, config)
@@ -45,9 +48,7 @@ def evaluate(params: Params, problem: Problem, config: Config) -> tuple[Array, A
 
 
 def ranking(size: Float[Array, " n"], shown: Bool[Array, " n"]) -> Int[Array, " n"]:
-    """The rank of each entry from the smallest on, ties in order. Entries that are not shown come
-    last.
-    """
+    """The rank of each entry from the smallest on, ties in order; entries not shown come last."""
     return jnp.argsort(pruning.order(size, shown)).astype(jnp.int32)
 
 
@@ -63,8 +64,9 @@ def head_loss(params: Params, problem: Problem, config: Config) -> Float[Array, 
 
 
 def value_loss(params: Params, problem: Problem, config: Config) -> Float[Array, " rate"]:
-    """The test loss without a share of the value dimensions (columns of W_O), at rates 0, 0.1, ..,
-    1. Those of smallest |column| times |row of W_V| go first.
+    """The test loss without a share of the value dimensions (columns of W_O).
+
+    The rates are 0, 0.1, .., 1. Dimensions of smallest |column| times |row of W_V| go first.
     """
     m_a = config.value_dim
     size = jnp.sum(params.output**2, axis=0) * jnp.sum(params.value[-1] ** 2, axis=(0, 2))

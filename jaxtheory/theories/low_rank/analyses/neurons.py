@@ -1,6 +1,4 @@
-"""Neurons and changes: the patterns and classes they are projected on, and the neurons that stay
-small or die.
-"""
+"""Neurons and changes, projected on patterns and classes, and neurons that stay small or die."""
 
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
@@ -15,8 +13,9 @@ SMALL = 0.33  # a change is small below this share of the 95 % quantile
 def projections(
     params: Params, problem: Problem, config: Config
 ) -> Float[Array, "matrix left right"]:
-    """mu_i^T Delta W mu_j for W_Q, W_K and W_V of the last layer, where the left mu_i is as W(0)
-    carries it. With several heads, their rows are summed.
+    """mu_i^T Delta W mu_j for W_Q, W_K and W_V of the last layer.
+
+    The left mu_i is as W(0) carries it. With several heads, their rows are summed.
 
     Source: equations (7)-(10).
     """
@@ -37,15 +36,17 @@ def neuron_projections(
 
 
 def activity(params: Params, problem: Problem, config: Config) -> Float[Array, "C m"]:
-    """o_i^T W_V m_c, which is positive where neuron i is active on the mean token of class c
-    (uniform attention, values of the last layer).
+    """o_i^T W_V m_c, which is positive where neuron i is active on the mean token of class c.
+
+    Attention is uniform, and the values are those of the last layer.
     """
     return data.class_means(problem, config) @ jnp.sum(params.value[-1], axis=0).T @ params.output.T
 
 
 def own_class(problem: Problem, config: Config) -> Int[Array, " m"]:
-    """The class that neuron i supports: 0 where sum_l a_(l),i > 0, else 1. With several outputs it
-    is the class of the largest sum, the first one among ties.
+    """The class that neuron i supports: 0 where sum_l a_(l),i > 0, else 1.
+
+    With several outputs it is the class of the largest sum, the first one among ties.
     """
     total = jnp.sum(problem.signs, axis=2)
     if config.task == "binary":
@@ -63,8 +64,9 @@ def dead(params: Params, problem: Problem, config: Config) -> Bool[Array, " m"]:
 def small_set(
     norms: Float[Array, " m"], config: Config
 ) -> tuple[Float[Array, ""], Float[Array, ""]]:
-    """The place of the largest ratio of consecutive sorted norms, as a share of neurons, and that
-    ratio. Ranks run from 10 % to 90 %.
+    """The place of the largest ratio of consecutive sorted norms, and that ratio.
+
+    The place is a share of neurons. Ranks run from 10 % to 90 %.
     """
     m = config.num_neurons
     s = jnp.sort(jnp.where(m.mask(), norms, jnp.inf))
@@ -79,8 +81,9 @@ def small_set(
 
 
 def small_changes(norms: Float[Array, " m"], config: Config) -> Float[Array, ""]:
-    """The share of neurons with |o_i - o_i(0)| below 0.33 of its 95 % quantile, which is the
-    ceil(0.95 m)-th smallest.
+    """The share of neurons with |o_i - o_i(0)| below 0.33 of its 95 % quantile.
+
+    The quantile is the ceil(0.95 m)-th smallest.
     """
     m = config.num_neurons
     s = jnp.sort(jnp.where(m.mask(), norms, jnp.inf))

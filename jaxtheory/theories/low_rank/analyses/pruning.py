@@ -1,5 +1,4 @@
-"""Neurons of W_O ranked and removed, with all rates from one forward pass, a sort and a cumulative
-sum.
+"""Neurons of W_O ranked and removed: one forward pass, a sort, a cumulative sum for all rates.
 
     F_k = sum_i f_ik,   f_ik = (1/|S|) sum_{l in S} a_(l),ik relu(h_il),   so F without the first q
                         neurons of an order is a tail sum
@@ -41,8 +40,9 @@ def norms(W: Float[Array, "m ma"]) -> Float[Array, " m"]:
 def scores(
     params: Params, problem: Problem, config: Config, saliency: Float[Array, " m"]
 ) -> Float[Array, "order m"]:
-    """The sort key of each order, by which the smallest is removed first: |o_i|, -|o_i|, a drawn
-    number, |o_i - o_i(0)|, mean |f_i|.
+    """The sort key of each order, by which the smallest is removed first.
+
+    The keys are |o_i|, -|o_i|, a drawn number, |o_i - o_i(0)|, mean |f_i|.
     """
     size, moved = norms(params.output), norms(model.change(params, problem, config).output)
     return jnp.stack([size, -size, problem.shuffle, moved, saliency])
@@ -56,8 +56,9 @@ def saliency(params: Params, problem: Problem, config: Config) -> Float[Array, "
 
 
 def order(score: Float[Array, "*orders m"], shown: Bool[Array, " m"]) -> Int[Array, "*orders m"]:
-    """The places of neurons by score, ties in their own order. Neurons that are not shown come
-    last.
+    """The places of neurons by score, ties in their own order.
+
+    Neurons that are not shown come last.
 
     Neurons that are active on the same tokens move by one vector, so their |o_i - o_i(0)| differ
     only in the last bits, which depend on how sums are padded. So each of the sorted scores that is
@@ -79,8 +80,9 @@ def removed(config: Config) -> Int[Array, " rate"]:
 def losses_of(
     f: Float[Array, "n m K"], chosen: Int[Array, " m"], batch: Batch, config: Config
 ) -> Float[Array, " rate"]:
-    """The loss at each rate, where neurons are removed in the chosen order, given their
-    contributions.
+    """The loss at each rate, where neurons are removed in the chosen order.
+
+    It is computed from the neurons' contributions f.
     """
     tails = jnp.cumsum(f[:, chosen[::-1]], axis=1)[:, ::-1]  # tails[:, q]: without the first q
     F = jnp.concatenate([tails, jnp.zeros_like(tails[:, :1])], axis=1)[:, removed(config)]
@@ -88,8 +90,9 @@ def losses_of(
 
 
 def curves(params: Params, problem: Problem, config: Config) -> Float[Array, "rate order"]:
-    """The test loss at every rate and for every order, from one pass over the test set and one over
-    the training set (saliency).
+    """The test loss at every rate and for every order.
+
+    It takes one pass over the test set and one over the training set (saliency).
     """
     f = contributions(
         model.forward(params, problem.test.tokens, problem, config).hidden, problem, config

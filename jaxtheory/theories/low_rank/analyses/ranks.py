@@ -30,16 +30,15 @@ def full_rank(config: Config) -> int:
 
 
 def safe(function: Callable[[Array], Value], W: Float[Array, "*heads rows columns"]) -> Value:
-    """function(W), or NaN where W is not finite, since a factorization must not get such a
-    matrix.
-    """
+    """function(W), or NaN where W is not finite, since a factorization must not get such a W."""
     good = jnp.all(jnp.isfinite(W))
     return jax.tree.map(lambda x: jnp.where(good, x, jnp.nan), function(jnp.where(good, W, 0)))
 
 
 def singular_values(delta: Params, config: Config) -> Float[Array, "matrix index"]:
-    """The singular values of each matrix, the largest first, zero beyond its own number; NaN where
-    a matrix is not finite.
+    """The singular values of each matrix, the largest first, zero beyond its own number.
+
+    They are NaN where a matrix is not finite.
     """
     rows = [safe(linalg.singular_values, W) for W in matrices(delta)]
     return jnp.stack([jnp.zeros(full_rank(config), s.dtype).at[: len(s)].set(s) for s in rows])
@@ -60,8 +59,9 @@ def rank_limit(config: Config) -> Int[Array, " matrix"]:
 def gap_rank(
     s: Float[Array, "matrix index"], limit: Int[Array, " matrix"]
 ) -> Int[Array, " matrix"]:
-    """The r < limit with the largest s_r / s_(r+1), where s_(r+1) counts as at least 0.03 s_1; 0
-    for a zero matrix, 1 for limit 1.
+    """The r < limit with the largest s_r / s_(r+1); 0 for a zero matrix, 1 for limit 1.
+
+    s_(r+1) counts as at least 0.03 s_1.
     """
     floor = jnp.maximum(0.03 * s[:, :1], jnp.finfo(s.dtype).tiny)
     following = jnp.pad(s[:, 1:], ((0, 0), (0, 1)))
@@ -88,8 +88,10 @@ def truncated(start: Params, factors: tuple[Params, Params, Params], rank: Param
 
 
 def truncation(params: Params, problem: Problem, config: Config) -> dict[str, Array]:
-    """Test loss and attention with all changes cut to rank 1, 2, ..; with one of them cut to rank
-    1; and the losses at rank r with the small neurons removed.
+    """Test loss and attention with changes cut to low rank.
+
+    All changes are cut to rank 1, 2, .., or one of them to rank 1. The losses at rank r with the
+    small neurons removed are included.
 
     The truncation is not unique where s_r = s_(r+1).
     """

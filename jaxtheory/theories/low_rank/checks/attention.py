@@ -26,8 +26,9 @@ def mass_literal(key: Array, config: Config) -> Compared:
 
 @check("head_loss: heads and value dimensions set to zero", "ours", "equal")
 def heads_and_values_removed(key: Array, config: Config) -> Compared:
-    """The loss token by token without some heads and value dimensions, on the examples with several
-    heads.
+    """The loss token by token without some heads and value dimensions.
+
+    Checked on the examples with several heads.
     """
     if config.num_heads == 1:
         return None

@@ -12,8 +12,9 @@ from jaxtheory.theories.low_rank.model import Config
 
 @check("gradient: autodiff, conservation laws", "derived", "equal")
 def gradient_literal(key: Array, config: Config) -> Compared:
-    """The gradient in all four matrices, together with W_O^T g_O = sum_h g_V W_V^T of the last
-    layer and W_K g_K^T = g_Q W_Q^T of each head.
+    """The gradient in all four matrices, and two identities that it satisfies.
+
+    They are W_O^T g_O = sum_h g_V W_V^T of the last layer and W_K g_K^T = g_Q W_Q^T of each head.
     """
     params, batch, problem = material.setting(key, config)
     g = calculus.gradient(params, batch, problem, config)
@@ -27,8 +28,9 @@ def gradient_literal(key: Array, config: Config) -> Compared:
 
 @check("balance_drift: second order in the step", "derived", "equal")
 def drift_second_order(key: Array, config: Config) -> Compared:
-    """After one step from a balanced start the laws of gradient flow fail by exactly eta^2 (g g^T -
-    g' g'^T). Checked on the second and fourth example.
+    """After one step the laws of gradient flow fail by exactly eta^2 (g g^T - g' g'^T).
+
+    The step is from a balanced start. Checked on the second and fourth example.
     """
     if (material.plain(config) and config.num_layers == 1) or config.task == "multiclass":
         return None

@@ -14,7 +14,9 @@ from jaxtheory.theories.low_rank.model import Config
 
 @check("one_sample: tokens as counted, label by majority", f"{material.PAPER}, III-A", "equal")
 def samples_as_counted(key: Array, config: Config) -> Compared:
-    """Exact counts: nrel tokens of the label's class, nconf of one other, per of each irrelevant
+    """Samples have their exact or random counts of tokens.
+
+    Exact counts: nrel tokens of the label's class, nconf of one other, per of each irrelevant
     pattern. Random counts: the label's tokens are the most frequent.
 
     One pattern of the label's class is shown, or all of them. Without noise tokens are patterns.
@@ -60,8 +62,9 @@ def samples_as_counted(key: Array, config: Config) -> Compared:
 
 @check("datasets: balanced labels", f"{material.PAPER}, III-A", "equal")
 def labels_in_turn(key: Array, config: Config) -> Compared:
-    """Of n samples class c has those with index c, c + C, .., each of weight 1/n, whose tokens
-    without noise are their patterns. Checked on the last example.
+    """Of n samples class c has those with index c, c + C, .., each of weight 1/n.
+
+    Without noise their tokens are their patterns. Checked on the last example.
     """
     if config.task == "binary" or config.counts == "random":
         return None
@@ -101,9 +104,10 @@ def noise_has_its_law(key: Array, config: Config) -> Compared:
 
 @check("patterns: Gram matrix", f"{material.PAPER}, III-A", "equal")
 def patterns_gram(_key: Array, config: Config) -> Compared:
-    """The Gram matrix of the patterns: 1 on the diagonal, cos between the first two, and for each
-    irrelevant pattern the products of the pattern that it leans to, times ov. The first pattern is
-    e_1.
+    """The Gram matrix of the patterns, the first of which is e_1.
+
+    It has 1 on the diagonal, cos between the first two, and for each irrelevant pattern the
+    products of the pattern that it leans to, times ov.
     """
     U, R = data.patterns(config), config.num_relevant_patterns.cap
     relevant = jnp.eye(R).at[0, 1].set(config.coherence).at[1, 0].set(config.coherence)
@@ -134,8 +138,9 @@ def labels_flipped(key: Array, config: Config) -> Compared:
 
 @check("rotation: orthonormal", "ours", "equal")
 def rotation_orthonormal(key: Array, config: Config) -> Compared:
-    """Q Q^T = 1. The first row has the direction of the first Gaussian row, and entries have mean
-    square 1/d.
+    """Q Q^T = 1, and the first row has the direction of the first Gaussian row.
+
+    Entries have mean square 1/d.
     """
     if config.num_heads == 1:
         return None
@@ -174,10 +179,11 @@ def batches_distinct(key: Array, config: Config) -> Compared:
 
 @check("start: signs and normals", f"{material.PAPER}, II", "sample")
 def signs_fair(key: Array, config: Config) -> Compared:
-    """Signs have square 1 and mean 0 over many draws, and those of two neurons, positions or
-    outputs have product 0. Normals have their moments, and the order those of uniform numbers. Rows
-    of the basis are orthonormal, and for one head it is the identity. Checked with one a per
-    position.
+    """Signs have square 1 and mean 0 over many draws.
+
+    Those of two neurons, positions or outputs have product 0 over the draws. Normals have their
+    moments, and the order those of uniform numbers. Rows of the basis are orthonormal, and for one
+    head it is the identity. Checked with one a per position.
     """
     if config.output == "shared":
         return None

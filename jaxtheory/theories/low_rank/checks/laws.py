@@ -38,8 +38,9 @@ def dead_gaussian(key: Array, config: Config) -> Compared:
 
 @check("dead_fraction: from token counts", "derived", "equal")
 def dead_from_counts(_key: Array, config: Config) -> Compared:
-    """cos theta = (2 nrel nconf + (M - 2) per^2) / (nrel^2 + nconf^2 + (M - 2) per^2) for
-    orthonormal patterns of two classes, R = 2.
+    """cos theta = (2 nrel nconf + (M - 2) per^2) / (nrel^2 + nconf^2 + (M - 2) per^2).
+
+    This is for orthonormal patterns of two classes, R = 2.
     """
     if (
         config.task != "binary"
@@ -63,8 +64,9 @@ def dead_from_counts(_key: Array, config: Config) -> Compared:
 
 @check("small_fraction: from noiseless tokens", "reconstructed", "equal")
 def small_from_tokens(key: Array, config: Config) -> Compared:
-    """The share of Gaussian neurons with o^T m < -kappa sigma sqrt(d / L), m from noiseless
-    samples, by the error function; kappa is fitted and claimed in the figure `neurons_small_set`.
+    """The share of Gaussian neurons with o^T m < -kappa sigma sqrt(d / L), by the error function.
+
+    m is from noiseless samples; kappa is fitted and claimed in the figure `neurons_small_set`.
     """
     if (
         config.counts != "exact"
@@ -85,7 +87,9 @@ def small_from_tokens(key: Array, config: Config) -> Compared:
 
 @check("ranks: of token counts", "derived", "equal")
 def ranks_of_counts(key: Array, config: Config) -> Compared:
-    """Independent relevant patterns: the rank of the numbers of relevant tokens over many samples;
+    """The ranks from the relevant tokens and the labels of many samples.
+
+    Independent relevant patterns: the rank of the numbers of relevant tokens over many samples;
     classes: labels that occur. On the examples with more patterns than classes.
     """
     large_config = config.replace(num_samples=Size(200))
@@ -105,8 +109,9 @@ def ranks_of_counts(key: Array, config: Config) -> Compared:
 
 @check("first_step: gradient at uniform attention", "derived", "equal")
 def first_step_exact(key: Array, config: Config) -> Compared:
-    """The first step is exact in W_Q, W_V, W_O at W_Q = 0, and in W_K at W_K = 0, where attention
-    is uniform.
+    """The first step is exact where attention is uniform.
+
+    It is exact in W_Q, W_V, W_O at W_Q = 0, and in W_K at W_K = 0.
     """
     if config.num_layers > 1:
         return None
@@ -126,8 +131,9 @@ def first_step_exact(key: Array, config: Config) -> Compared:
 
 @check("first_step: rank without noise", "derived", "equal")
 def first_step_rank(key: Array, config: Config) -> Compared:
-    """Without noise, with one a for all positions and a mean token for each class, the first
-    gradients have rank C.
+    """Without noise the first gradients have rank C.
+
+    This is with one a for all positions and a mean token for each class.
     """
     alike = config.num_relevant_patterns.cap == config.num_classes.cap and (
         config.num_classes.cap == 2 or config.num_confusion.cap == 0
@@ -146,8 +152,10 @@ def first_step_rank(key: Array, config: Config) -> Compared:
 
 @check("noiseless_null: the gradient of W_K vanishes on it", "derived", "equal")
 def keys_without_noise(key: Array, config: Config) -> Compared:
-    """Without noise dW_K v = 0 where every pattern has mu_j^T v = 1, as the gradient in the scores
-    sums to zero over the keys. With one a per position.
+    """Without noise dW_K v = 0 where every pattern has mu_j^T v = 1.
+
+    The reason is that the gradient in the scores sums to zero over the keys. With one a per
+    position.
     """
     if config.output == "shared":
         return None

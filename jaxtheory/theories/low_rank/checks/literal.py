@@ -1,5 +1,6 @@
-"""The layer as the source writes it, token by token and neuron by neuron: slow independent
-derivations for the checks.
+"""The layer as the source writes it, token by token and neuron by neuron.
+
+These are slow independent derivations for the checks.
 """
 
 import jax
@@ -18,8 +19,9 @@ def queries(config: Config, L: int) -> Float[Array, " L"]:
 def attention(
     params: Params, X: Float[Array, "L d"], config: Config
 ) -> tuple[Float[Array, "ma L"], Float[Array, "H L L"]]:
-    """W_V X softmax(..) of the last layer for one sample, with columns v_l, and its attention,
-    [head, query, key].
+    """W_V X softmax(..) of the last layer for one sample, and its attention.
+
+    The first has columns v_l, the attention axes [head, query, key].
     """
     Z = X.T
     for layer in range(config.num_layers):
@@ -53,8 +55,9 @@ def outputs(params: Params, batch: Batch, problem: Problem, config: Config) -> F
 
 
 def hinge(F: Float[Array, "n K"], batch: Batch, config: Config) -> Float[Array, ""]:
-    """max(0, 1 - y F), or max(0, 1 + F_k - F_y) for the worst k (k = y gives 0), averaged over the
-    samples.
+    """The hinge loss, averaged over the samples.
+
+    It is max(0, 1 - y F), or max(0, 1 + F_k - F_y) for the worst k (k = y gives 0).
     """
     if config.task == "binary":
         y = jnp.where(batch.label == 0, 1.0, -1.0)
@@ -69,15 +72,13 @@ def loss(params: Params, batch: Batch, problem: Problem, config: Config) -> Floa
     return hinge(outputs(params, batch, problem, config), batch, config)
 
 
-def without(params: Params, kept: Array) -> Params:
-    """W_O with the neurons that are kept, the others set to zero."""
-    return params._replace(output=jnp.where(kept[:, None], params.output, 0))
+def without(params: Params, mask: Array) -> Params:
+    """W_O with the neurons of a mask, the others set to zero."""
+    return params._replace(output=jnp.where(mask[:, None], params.output, 0))
 
 
 def places(keys: Array) -> Array:
-    """The number of neurons that go before each one: those of smaller key, or of equal key and
-    earlier.
-    """
+    """The number of neurons before each one: those of smaller key, or of equal key and earlier."""
     i = jnp.arange(keys.shape[-1])
     earlier = (i[None, :] < i[:, None]).reshape((1,) * (keys.ndim - 1) + (i.size, i.size))
     before = (keys[..., None, :] < keys[..., :, None]) | (
@@ -86,9 +87,9 @@ def places(keys: Array) -> Array:
     return jnp.sum(before, axis=-1)
 
 
-def error(params: Params, made: Problem, config: Config) -> Array:
+def error(params: Params, problem: Problem, config: Config) -> Array:
     """The share of test samples for which another class has an output at least as large."""
-    F, label = outputs(params, made.test, made, config), made.test.label
+    F, label = outputs(params, problem.test, problem, config), problem.test.label
     if config.task == "binary":
         return jnp.mean((F[:, 0] * jnp.where(label == 0, 1, -1).astype(float) <= 0).astype(float))
     own = jnp.sum(jax.nn.one_hot(label, F.shape[1]) * F, axis=1, keepdims=True)

@@ -14,8 +14,9 @@ BATCHES = 300
 
 
 def plain(config: Config) -> bool:
-    """True for the first example, for checks to which heads, classes and other forms of A add
-    nothing.
+    """True for the first example.
+
+    It is the one for checks to which heads, classes and other forms of A add nothing.
     """
     return config.num_heads == 1 and config.output == "shared" and config.task == "binary"
 
@@ -27,8 +28,9 @@ def shown(config: Config) -> Problem:
 
 
 def setting(key: Array, config: Config) -> tuple[Params, Batch, Problem]:
-    """Parameters away from their start, a batch and a problem, from one uniform draw, which
-    compiles fast. Sizes are unpadded.
+    """Parameters away from their start, a batch and a problem, from one uniform draw.
+
+    One draw compiles fast. Sizes are unpadded.
     """
     M, C, d, m, m_a, N, T, B = (
         getattr(config, name).cap

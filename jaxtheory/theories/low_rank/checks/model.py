@@ -12,7 +12,9 @@ from jaxtheory.theories.low_rank.model import Config
 
 @check("initial: diagonal start", f"{material.PAPER}, II", "equal")
 def start_diagonal(key: Array, config: Config) -> Compared:
-    """One head: delta I. Several heads: the rows of W_Q^h are delta times orthonormal ones, and
+    """The start W(0), for one head and for several.
+
+    One head: delta I. Several heads: the rows of W_Q^h are delta times orthonormal ones, and
     sum_h W_V^h = rv delta I. W_O = xi times the normals.
     """
     _, _, problem = material.setting(key, config)
@@ -44,9 +46,7 @@ def start_diagonal(key: Array, config: Config) -> Compared:
 
 @check("forward: token by token", f"{material.PAPER}, equation (1)", "equal")
 def forward_literal(key: Array, config: Config) -> Compared:
-    """F, the values, the attention and the neurons of the last layer; and the input, the queries
-    and the keys of the first.
-    """
+    """F, values, attention and neurons of the last layer; input, queries and keys of the first."""
     params, batch, problem = material.setting(key, config)
     forward = model.forward(params, batch.tokens, problem, config)
     v, attention = jax.vmap(lambda X: literal.attention(params, X, config))(batch.tokens)

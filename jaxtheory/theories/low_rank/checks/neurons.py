@@ -13,8 +13,9 @@ from jaxtheory.theories.low_rank.model import Config
 
 @check("projections: entry by entry", f"{material.PAPER}, equations (7)-(10)", "equal")
 def projections_literal(key: Array, config: Config) -> Compared:
-    """mu_i^T Delta W mu_j entry by entry. For heads the left mu_i passes their rows of the
-    basis.
+    """mu_i^T Delta W mu_j entry by entry.
+
+    For heads the left mu_i passes their rows of the basis.
     """
     if (material.plain(config) and config.num_layers == 1) or config.value_dim.cap == 2:
         return None
@@ -70,8 +71,9 @@ def neurons_described(key: Array, config: Config) -> Compared:
 
 @check("small_set: made-up gaps", f"{material.PAPER}, figure 3", "equal")
 def small_sets(key: Array, config: Config) -> Compared:
-    """Artificial norms of m rows, among which those below a gap are found; and the share below 0.33
-    of the 95 % quantile.
+    """Artificial norms of m rows, among which those below a gap are found.
+
+    The share below 0.33 of the 95 % quantile is found, too.
     """
     if not material.plain(config) or config.num_layers > 1:
         return None

@@ -17,8 +17,9 @@ from jaxtheory.theories.low_rank.model import Config
 
 @check("contributions: neuron by neuron", "derived", "equal")
 def contributions_literal(key: Array, config: Config) -> Compared:
-    """The contributions on a batch, and mean |f_i| on the training set. The last two examples add
-    nothing.
+    """The contributions on a batch, and mean |f_i| on the training set.
+
+    The last two examples add nothing.
     """
     if config.num_layers > 1 or config.value_dim.cap == 2:
         return None
@@ -71,8 +72,9 @@ def _counts(m: int) -> np.ndarray:
 
 @check("order: ties by index", "ours", "equal")
 def ties_by_index(key: Array, config: Config) -> Compared:
-    """Three levels of scores, equal up to rounding, and the same in reverse. The last two neurons
-    are not shown.
+    """Three levels of scores, equal up to rounding, and the same in reverse.
+
+    The last two neurons are not shown.
     """
     if not material.plain(config) or config.num_layers > 1:
         return None

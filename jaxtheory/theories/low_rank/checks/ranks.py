@@ -14,8 +14,9 @@ from jaxtheory.theories.low_rank.model import Config, Params
 
 @check("singular_values: eigenvalues of Gram matrices", f"{material.PAPER}, figure 2", "equal")
 def singular_gram(key: Array, config: Config) -> Compared:
-    """Squares of singular values against the eigenvalues of the Gram matrix of each head, with no
-    negative value. Checked with one a per position.
+    """Squares of singular values against the eigenvalues of the Gram matrix of each head.
+
+    No singular value is negative. Checked with one a per position.
     """
     if config.output == "shared":
         return None
@@ -31,8 +32,9 @@ def singular_gram(key: Array, config: Config) -> Compared:
 
 @check("gap_rank: made-up spectra", "ours", "equal")
 def gap_found(key: Array, config: Config) -> Compared:
-    """Artificial spectra with one large drop after the r-th value, r = 1..4. A zero matrix has rank
-    0, with 3 rows s_3 is the last, and drops below 0.03 s_1 do not count.
+    """Artificial spectra with one large drop after the r-th value, r = 1..4.
+
+    A zero matrix has rank 0, with 3 rows s_3 is the last, and drops below 0.03 s_1 do not count.
     """
     if not material.plain(config) or config.num_layers > 1:
         return None
@@ -47,8 +49,9 @@ def gap_found(key: Array, config: Config) -> Compared:
 
 @check("truncation: one decomposition per rank", f"{material.PAPER}, figure 1", "equal")
 def truncation_literal(key: Array, config: Config) -> Compared:
-    """One decomposition for each rank and matrix, and losses token by token, on the examples with
-    several heads.
+    """One decomposition for each rank and matrix, and losses token by token.
+
+    Checked on the examples with several heads.
     """
     if config.num_heads == 1:
         return None
@@ -57,12 +60,12 @@ def truncation_literal(key: Array, config: Config) -> Compared:
     delta = jax.tree.map(jnp.subtract, params, start)
     n, m = ranks.full_rank(config), config.num_neurons.cap
 
-    def cut(each: Array) -> Params:
-        triples = zip(start, delta, each, strict=True)
+    def cut(matrix_ranks: Array) -> Params:
+        triples = zip(start, delta, matrix_ranks, strict=True)
         return Params(*(W + _truncated(D, r) for W, D, r in triples))
 
-    def looked_at(each: Array) -> tuple[Array, ...]:
-        p = cut(each)
+    def looked_at(matrix_ranks: Array) -> tuple[Array, ...]:
+        p = cut(matrix_ranks)
         _, attention = jax.vmap(lambda X: literal.attention(p, X, config))(problem.test.tokens)
         mass = literal.attention_mass(attention, problem.test, config)
         return (

@@ -25,8 +25,9 @@ def sgd_descends(key: Array, config: Config) -> Compared:
 
 @check("init_lora: starts at W(0)", "LoRA, arXiv 2106.09685", "sample")
 def lora_start(key: Array, config: Config) -> Compared:
-    """LoRA begins at W(0), and its A has columns of mean square r / columns. Checked on the second
-    and fourth example.
+    """LoRA begins at W(0), and its A has columns of mean square r / columns.
+
+    Checked on the second and fourth example.
     """
     if (material.plain(config) and config.num_layers == 1) or config.task == "multiclass":
         return None
@@ -50,8 +51,10 @@ def lora_start(key: Array, config: Config) -> Compared:
 
 @check("lora_step: descent in the factors", "LoRA, arXiv 2106.09685", "equal")
 def lora_descends(key: Array, config: Config) -> Compared:
-    """One step of LoRA from factors away from zero: the gradient in W(0) + B A, pulled back to the
-    factors by autodiff. Checked on the first and fourth example.
+    """One step of LoRA from factors away from zero.
+
+    The gradient in W(0) + B A is pulled back to the factors by autodiff. Checked on the first and
+    fourth example.
     """
     if config.task == "multiclass" or config.output == "per_token":
         return None

@@ -23,8 +23,10 @@ def bound_holds(key: Array, config: Config) -> Compared:
 
 
 def worst(best: float, params: Reduced, config: Config) -> tuple[Prompts, Array, Array]:
-    """A worst-case prompt, whose other examples are 1 away with the opposite label, t* = best, and
-    its attention on the others and on the query by plain exponentials.
+    """A worst-case prompt, and its attention on the others and on the query.
+
+    Its other examples are 1 away with the opposite label, and t* = best. The attention is computed
+    by plain exponentials.
     """
     rivals = config.context.mask() & (jnp.arange(config.context.cap) > 0)
     t = jnp.where(rivals, best - 0.5, best)[None]
@@ -38,8 +40,9 @@ def worst(best: float, params: Reduced, config: Config) -> tuple[Prompts, Array,
 
 @check("bound: attained by the worst prompts", "derived", "equal")
 def bound_attained(_key: Array, config: Config) -> Compared:
-    """The ratio error / bound in the limit of the worst prompts, where the others' attention is the
-    largest error and where the query's is.
+    """The ratio error / bound in the limit of the worst prompts.
+
+    In some of them the others' attention is the largest error, in some the query's.
     """
     if not material.law_seen(config):
         return None
@@ -55,8 +58,10 @@ def bound_attained(_key: Array, config: Config) -> Compared:
 
 @check("shift_bound: largest error", "derived", "bound")
 def shift_bound_holds(key: Array, config: Config) -> Compared:
-    """The bound holds on flipped prompts, for large parameters, with the error of averaged labels
-    from the attention itself. It is loose, since the flipped prompts are not the worst ones.
+    """The bound holds on flipped prompts, for large parameters.
+
+    The error of averaged labels comes from the attention itself. The bound is loose, since the
+    flipped prompts are not the worst ones.
     """
     flipped = data.flipped(data.at_example(material.drawn(key, config)), config.separation, config)
     params = Reduced(*(5 * xi for xi in material.setting(key, config)))
@@ -68,8 +73,9 @@ def shift_bound_holds(key: Array, config: Config) -> Compared:
 
 @check("shift_bound: attained by the worst prompts", "derived", "equal")
 def shift_bound_attained(_key: Array, config: Config) -> Compared:
-    """The bound is attained in the limit by the worst prompts, in each term, and is 2 where nothing
-    is learned.
+    """The bound is attained in the limit by the worst prompts, in each term.
+
+    It is 2 where nothing is learned.
     """
     if not material.law_seen(config) or config.context.cap == 1:
         return None

@@ -1,6 +1,7 @@
 """Checks of the gradient and of the reduction."""
 
 import itertools
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -15,8 +16,9 @@ from jaxtheory.theories.nearest_neighbor.model import Config, Full, Prompts, Red
 
 @check("gradient: autodiff of the source's matrix form in W", material.PAPER, "equal")
 def gradient_dense(key: Array, config: Config) -> Compared:
-    """The gradient of W against the dense form. The row that meets labels is included: it is 0 on
-    average over symmetric labels.
+    """The gradient of W against the dense form, with the row that meets labels.
+
+    That row is 0 on average over symmetric labels.
     """
     if not literal.dense(config):
         return None
@@ -39,9 +41,11 @@ def gradient_autodiff(key: Array, config: Config) -> Compared:
 
 @check("logit_gradient: written out", "derived", "equal")
 def logit_gradient_printed(key: Array, config: Config) -> Compared:
-    """The printed form g_k = s_k (s_k - Q + s* - 1[k = i*]), g_q = s_q (s* - Q) of averaged labels,
-    and g_k = s_k (f - y*) (y_k - f), g_q = -s_q (f - y*) f of given ones. Both sum to 0 over the
-    prompt.
+    """The gradient in the logits, written out for averaged and for given labels.
+
+    The printed form is g_k = s_k (s_k - Q + s* - 1[k = i*]), g_q = s_q (s* - Q) for averaged
+    labels, and g_k = s_k (f - y*) (y_k - f), g_q = -s_q (f - y*) f for given ones. Both sum to 0
+    over the prompt.
     """
     prompts = material.prompts_of(key, config)
     s = model.attend(material.setting(key, config), prompts, config)
@@ -67,15 +71,17 @@ def mask_grows(key: Array, config: Config) -> Compared:
     """The slope dL/dxi2 is at most 0 for averaged labels."""
     if config.labels != "averaged":
         return None
-    return calculus.gradient(
+    slope: Any = calculus.gradient(
         material.setting(key, config), material.prompts_of(key, config), material.UNREAD, config
-    ).xi2, jnp.zeros(())
+    )
+    return slope.xi2, jnp.zeros(())
 
 
 @check("reduce: closest structured matrix", "derived", "equal")
 def reduce_is_closest(key: Array, config: Config) -> Compared:
-    """The distance from W is least, since its gradient in (xi1, xi2) is 0; and reduce(lift(params))
-    = params.
+    """The distance of the reduction from W is least, and reduce(lift(params)) = params.
+
+    It is least since its gradient in (xi1, xi2) is 0.
     """
     W, params = material.full(key, config), material.setting(key, config)
     distance = lambda p: jnp.sum((W.W - calculus.lift(p, config).W) ** 2)
@@ -93,7 +99,7 @@ def rates_of_descent(key: Array, config: Config) -> Compared:
     rates = calculus.rates(config)
     slope = calculus.gradient(params, prompts, material.UNREAD, config)
     W = calculus.lift(params, config)
-    full_slope = calculus.gradient(W, prompts, material.UNREAD, config)
+    full_slope: Any = calculus.gradient(W, prompts, material.UNREAD, config)
     moved = Full(W.W - config.learning_rate * full_slope.W)
     return jax.tree.map(lambda p, g, rate: p - rate * g, params, slope, rates), calculus.reduce(
         moved, config
@@ -101,8 +107,9 @@ def rates_of_descent(key: Array, config: Config) -> Compared:
 
 
 def symmetrized(prompts: Prompts, config: Config) -> Prompts:
-    """Each prompt under the 2^d d! signed permutations of coordinates, with all of which only
-    multiples of the identity commute.
+    """Each prompt under the 2^d d! signed permutations of coordinates.
+
+    Only multiples of the identity commute with all of them.
     """
     d = config.dimension.cap
     signs = itertools.product((-1.0, 1.0), repeat=d)
@@ -138,8 +145,9 @@ def symmetric_run(key: Array, config: Config) -> Compared:
 
 @check("off_structure: Pythagoras, pairs of entries", "derived", "equal")
 def off_structure_norm(key: Array, config: Config) -> Compared:
-    """By Pythagoras, |W|^2 - d xi1^2 - xi2^2 is the square of the first distance. The other two
-    come from all pairs of entries.
+    """The first distance by Pythagoras, and the other two from all pairs of entries.
+
+    The square of the first is |W|^2 - d xi1^2 - xi2^2.
     """
     W, d = material.full(key, config).W, config.dimension.real
     xi1, xi2 = jnp.trace(W[:-2, :-2]) / d, -W[-1, -1]

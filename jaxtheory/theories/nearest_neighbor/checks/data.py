@@ -18,8 +18,9 @@ MANY, MORE = 4000, 20000
 
 @check("problem: unit vectors and their nearest", material.PAPER, "equal")
 def prompts_valid(key: Array, config: Config) -> Compared:
-    """Unit vectors, their inner products and the nearest example by distance. In the tests under
-    shift the query is its nearest example.
+    """Unit vectors, their inner products and the nearest example by distance.
+
+    In the tests under shift the query is its nearest example.
     """
     problem = data.problem(key, config)
     got, want = [], []
@@ -45,9 +46,10 @@ def prompts_valid(key: Array, config: Config) -> Compared:
 
 @check("draw_prompts: moments", material.PAPER, "sample")
 def prompts_moments(key: Array, config: Config) -> Compared:
-    """Moments over many examples: E x x^T = E q q^T = I/d, E t^2 = 1/d, E t^4 = 3/(d (d + 2)), and
-    labels of mean 0 and variance 1. Exact are t = <x, q>, the weights, and the squares of labels
-    +-1.
+    """Moments of prompts and labels over many examples.
+
+    E x x^T = E q q^T = I/d, E t^2 = 1/d, E t^4 = 3/(d (d + 2)), and labels have mean 0 and
+    variance 1. Exact are t = <x, q>, the weights, and the squares of labels +-1.
     """
     test = data.draw_prompts(key, Size(MANY), config)
     d, x, t, y = (
@@ -69,9 +71,10 @@ def prompts_moments(key: Array, config: Config) -> Compared:
 
 @check("flipped: separation", f"{material.PAPER}, appendix B", "equal")
 def flipped_separates(key: Array, config: Config) -> Compared:
-    """Zeros: what examples other than x_{i*} = q lack to min(delta, 4 - delta); how far the new
-    x_j is from x_j and -x_j, and t from theirs; how far examples moved that were farther than
-    delta. The rest stays.
+    """Examples other than x_{i*} = q are separated from it, and the rest stays.
+
+    Zeros: what the others lack to min(delta, 4 - delta); how far the new x_j is from x_j and -x_j,
+    and t from theirs; how far examples moved that were farther than delta.
     """
     shift, delta = data.at_example(material.drawn(key, config)), config.separation
     moved = data.flipped(shift, delta, config)
@@ -96,8 +99,10 @@ def flipped_separates(key: Array, config: Config) -> Compared:
 
 @check("relabeled: separation", f"{material.PAPER}, theorem on shift", "equal")
 def relabeled_separates(key: Array, config: Config) -> Compared:
-    """Zeros: what examples of another label lack to delta farther than the nearest; by how much
-    labels of farther ones changed. The rest stays.
+    """Examples of another label are separated from the nearest, and the rest stays.
+
+    Zeros: what examples of another label lack to delta farther than the nearest; by how much labels
+    of farther ones changed.
     """
     test, delta = material.drawn(key, config), jnp.asarray(config.separation)
     moved = data.relabeled(test, delta)
@@ -112,8 +117,9 @@ def relabeled_separates(key: Array, config: Config) -> Compared:
 
 @check("inner_products: Beta law", "derived", "sample")
 def inner_products_law(key: Array, config: Config) -> Compared:
-    """The distribution function of inner products at five points, from the incomplete beta
-    function. Neighbors are independent.
+    """The distribution function of inner products at five points.
+
+    It comes from the incomplete beta function, and neighbors are independent.
     """
     if not material.law_seen(config):
         return None

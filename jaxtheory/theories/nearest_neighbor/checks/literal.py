@@ -1,5 +1,6 @@
-"""The layer as the source writes it, with labels enumerated, and the mean over prompts, integrated
-example by example.
+"""The layer as the source writes it, with labels enumerated, and the mean over prompts.
+
+The mean is integrated example by example.
 """
 
 import itertools
@@ -62,8 +63,9 @@ def nested(config: Config) -> bool:
 
 
 def ordered(config: Config) -> Prompts:
-    """Prompts whose first example is nearest, with weights of their law: t_1 on its nodes, each
-    other on nodes of [theta_1, pi].
+    """Prompts whose first example is nearest, with weights of their law.
+
+    The angle of t_1 is on its nodes, each other angle on nodes of [theta_1, pi].
     """
     d, N = config.dimension.cap, config.context.cap
     x, w = np.polynomial.legendre.leggauss(NODES)
@@ -95,8 +97,9 @@ def nested_slope(params: Reduced, config: Config) -> Reduced:
 
 
 def law(d: int, t: Any, numpy: Any = np) -> tuple[Any, Any]:
-    """f and F of one inner product, elementary for d = 2, 4 and odd d, where t is an array of
-    `numpy`.
+    """f and F of one inner product, elementary for d = 2, 4 and odd d.
+
+    t is an array of the module `numpy`.
     """
     if d == 2:
         return 1 / (np.pi * (1 - t**2) ** 0.5), 0.5 + numpy.arcsin(t) / np.pi

@@ -1,5 +1,6 @@
-"""Prompts and parameters from one draw each, which compiles fast, and the choice of configs for
-each check.
+"""Prompts and parameters from one draw each, and the choice of configs for each check.
+
+One draw compiles fast.
 """
 
 import math
@@ -32,8 +33,9 @@ def unpadded(config: Config) -> bool:
 
 
 def law_seen(config: Config) -> bool:
-    """True for configs on which the population is checked, which does not depend on training
-    labels.
+    """True for configs on which the population is checked.
+
+    The population does not depend on training labels.
     """
     return config.labels != "gaussian"
 
@@ -67,8 +69,9 @@ def setting(key: Array, config: Config) -> Reduced:
 
 
 def full(key: Array, config: Config) -> Full:
-    """A random W. Rows that meet labels are 0 where labels are averaged, and padded rows and
-    columns are zero.
+    """A random W, zero in padded rows and columns.
+
+    Rows that meet labels are 0 where labels are averaged.
     """
     d = config.dimension
     inside = jnp.concatenate([d.mask(), jnp.ones(2, bool)])

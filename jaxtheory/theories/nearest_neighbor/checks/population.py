@@ -65,8 +65,10 @@ def flow_nested(key: Array, config: Config) -> Compared:
 
 @check("gap_density: closed forms", "derived", "equal")
 def gap_density_closed(_key: Array, config: Config) -> Compared:
-    """N = 2 and 3: N (N-1) int f^2 / 2^(N-2) = N (N-1) B(d-2, 1/2) / B((d-1)/2, 1/2)^2 / 2^(N-2),
-    as F(t) + F(-t) = 1; d = 3: N / 2; N = 1: 0; else quadrature of elementary f and F.
+    """Closed forms of p(0) for N <= 3 or d = 3, else quadrature of elementary f and F.
+
+    N = 2 and 3: N (N-1) int f^2 / 2^(N-2) = N (N-1) B(d-2, 1/2) / B((d-1)/2, 1/2)^2 / 2^(N-2),
+    as F(t) + F(-t) = 1; d = 3: N / 2; N = 1: 0.
     """
     if not once(config):
         return None
@@ -82,8 +84,9 @@ def gap_density_closed(_key: Array, config: Config) -> Compared:
 
 @check("power_laws: the flow of near ties", "derived", "equal")
 def power_laws_flow(_key: Array, config: Config) -> Compared:
-    """The two laws solve d xi1 / dt = -(eta / d) dL/dxi1 with L = C p(0) / xi1, C by quadrature of
-    (1 + e^x)^-2, p(0) = N / 2 for d = 3; from xi0 = 0.7.
+    """The two laws solve d xi1 / dt = -(eta / d) dL/dxi1 with L = C p(0) / xi1, from xi0 = 0.7.
+
+    C comes from quadrature of (1 + e^x)^-2, and p(0) = N / 2 for d = 3.
     """
     if not material.law_seen(config) or config.context.cap < 2:
         return None
@@ -102,8 +105,9 @@ def power_laws_flow(_key: Array, config: Config) -> Compared:
 
 @check("power_laws: the loss of large xi1", "derived", "bound")
 def ties_decide(_key: Array, config: Config) -> Compared:
-    """The limit xi1 L -> C p(0), extrapolated from xi1 = 10 and 20 without query attention, to
-    within 0.02.
+    """The limit xi1 L -> C p(0) without query attention, to within 0.02.
+
+    It is extrapolated from xi1 = 10 and 20.
     """
     if not once(config):
         return None
@@ -135,8 +139,9 @@ def nearest_density_elementary(_key: Array, config: Config) -> Compared:
 
 @check("valley: balance and time", "derived", "equal")
 def valley_balance(_key: Array, config: Config) -> Compared:
-    """t is that of (d + r^2) xi1^3, and h balances, with elementary f and F, at xi1 of about 10, 20
-    and 90.
+    """The time and the balance at xi1 of about 10, 20 and 90.
+
+    t is that of (d + r^2) xi1^3, and h balances, with elementary f and F.
     """
     if not once(config):
         return None

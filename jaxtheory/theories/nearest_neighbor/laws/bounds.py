@@ -10,11 +10,13 @@ from jaxtheory.theories.nearest_neighbor.model import Config, Params, Prompts
 def bound(
     params: Params, prompts: Prompts, delta: Float[Array, ""] | float, config: Config
 ) -> Float[Array, " B"]:
-    """|f - y_{i*}| <= 2 R (N - 1) exp(-xi1 delta / 2) + R exp(-(xi2 - xi1 (1 - t*))) with R = max
-    |y_i| and t* = <x_{i*}, q>, per prompt
+    """The bound on |f - y_{i*}| per prompt, where examples of another label are separated.
 
-    whose examples of another label are delta farther from q than the nearest, or more, in squared
-    distance; xi1 >= 0. The bound is attained in the limit of small terms. Source: derived.
+        |f - y_{i*}| <= 2 R (N - 1) exp(-xi1 delta / 2) + R exp(-(xi2 - xi1 (1 - t*)))
+
+    with R = max |y_i| and t* = <x_{i*}, q>, for prompts whose examples of another label are delta
+    farther from q than the nearest, or more, in squared distance; xi1 >= 0. The bound is attained
+    in the limit of small terms. Source: derived.
     """
     xi1, xi2 = calculus.reduce(params, config)
     R = jnp.max(jnp.where(config.context.mask()[None, :], jnp.abs(prompts.y), 0), axis=1)
@@ -25,11 +27,13 @@ def bound(
 def shift_bound(
     params: Params, delta: Float[Array, ""] | float, config: Config
 ) -> Float[Array, ""]:
-    """E_y (f - y_{i*})^2 <= (N - 1) a^2 + ((N - 1) a + b)^2, a = exp(-xi1 delta / 2) and b =
-    exp(-xi2), where q = x_{i*} and the others are delta away or more; at most 2.
+    """The bound on E_y (f - y_{i*})^2 where q = x_{i*} and the others are delta away or more.
 
-    It follows from s_j <= a and s_q <= b, and is attained in the limit of small terms. Source:
-    derived.
+        E_y (f - y_{i*})^2 <= (N - 1) a^2 + ((N - 1) a + b)^2
+        a = exp(-xi1 delta / 2),  b = exp(-xi2)
+
+    It is at most 2, follows from s_j <= a and s_q <= b, and is attained in the limit of small
+    terms. Source: derived.
     """
     xi1, xi2 = calculus.reduce(params, config)
     num_rivals, a = config.context.real - 1, jnp.exp(-xi1 * jnp.asarray(delta) / 2)
@@ -37,8 +41,6 @@ def shift_bound(
 
 
 def flipped_separation(config: Config) -> Float[Array, ""]:
-    """The separation min(delta, 4 - delta) of the others from q = x_{i*} that `data.flipped`
-    achieves.
-    """
+    """The separation min(delta, 4 - delta) from q = x_{i*} that `data.flipped` gives the others."""
     delta = jnp.asarray(config.separation, float)
     return jnp.minimum(delta, 4 - delta)

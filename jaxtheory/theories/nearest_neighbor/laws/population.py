@@ -1,9 +1,9 @@
-"""The population: the loss of infinitely many prompts, for any d and N, by a Laplace integral, and
-the ties that decide how it decays.
+"""The population: the loss of infinitely many prompts, and the ties that decide how it decays.
 
-The loss sees a prompt through t_1..t_N alone, which are independent with (t + 1)/2 ~ Beta((d-1)/2,
-(d-1)/2). Write t = cos theta, of density sin^(d-2) theta, w = exp(xi1 (t - 1)), c = exp(-xi2), Z =
-w_1 + .. + w_N + c. As 1/Z = int e^(-uZ) du, 1/Z^2 = int u e^(-uZ) du:
+For any d and N the loss is a Laplace integral. The loss sees a prompt through t_1..t_N alone, which
+are independent with (t + 1)/2 ~ Beta((d-1)/2, (d-1)/2). Write t = cos theta, of density sin^(d-2)
+theta, w = exp(xi1 (t - 1)), c = exp(-xi2), Z = w_1 + .. + w_N + c. As 1/Z = int e^(-uZ) du, 1/Z^2 =
+int u e^(-uZ) du:
 
     E s* = N int e^(-uc) E[w e^(-uw) G_u(t)^(N-1)] du,   G_u(t) = E[e^(-uw); below t]
     E Q  = N int u e^(-uc) E[w^2 e^(-uw)] (E e^(-uw))^(N-1) du,   L = 1/2 (E Q - 2 E s* + 1)
@@ -37,23 +37,23 @@ BALANCES, HALVINGS = 100, 60  # the first balance is sought at 100 ratios xi2 / 
 
 
 class Grid(NamedTuple):
-    """Nodes theta, the weights of their law, and the sums that give E[f; below t] from f at the
-    nodes.
+    """Nodes theta, the weights of their law, and sums for expectations below a node.
+
+    The sums give E[f; below t] from f at the nodes.
     """
 
     angle: Float[Array, " a"]
     density: Float[Array, " a"]  # of theta
     law: Float[Array, " a"]
-    below: Float[Array, "a a"]
+    cumulative: Float[Array, "a a"]
 
 
 @functools.cache
 def legendre(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Gauss-Legendre nodes and weights on [-1, 1], and the matrix that integrates the interpolant
-    from each node to 1.
+    """Gauss-Legendre nodes and weights on [-1, 1], and the matrix of integrals up to 1.
 
-    Column b is int_x^1 l_b, with l_b = sum_k (2k+1)/2 omega_b P_k(x_b) P_k and int_x^1 P_k =
-    (P_(k-1) - P_(k+1))(x) / (2k+1).
+    The matrix integrates the interpolant from each node to 1. Column b is int_x^1 l_b, with
+    l_b = sum_k (2k+1)/2 omega_b P_k(x_b) P_k and int_x^1 P_k = (P_(k-1) - P_(k+1))(x) / (2k+1).
     """
     x, omega = np.polynomial.legendre.leggauss(n)
     P = np.polynomial.legendre.legvander(x, n)
@@ -81,11 +81,10 @@ def power(base: Float[Array, "*n"], exponent: Array | int) -> Float[Array, "*n"]
 
 
 def loss(params: Reduced, config: Config) -> Float[Array, ""]:
-    """L(xi1, xi2) = 1/2 (E Q - 2 E s* + 1), for 0 <= xi1 <= 40; NaN beyond, where the nodes do not
-    resolve it.
+    """The loss L(xi1, xi2) = 1/2 (E Q - 2 E s* + 1) for 0 <= xi1 <= 40; NaN beyond.
 
-    The substitution u = exp(v - e^-v) / N makes the integrands decay fast at both ends of the
-    v-grid.
+    Beyond, the nodes do not resolve it. The substitution u = exp(v - e^-v) / N makes the integrands
+    decay fast at both ends of the v-grid.
     """
     N, (angle, _, law, below) = config.context.real, grid(config)
     xi1, xi2 = jnp.where(params.xi1 <= RESOLVED, params.xi1, jnp.nan), params.xi2
@@ -106,8 +105,9 @@ def gradient(params: Reduced, config: Config) -> Reduced:
 
 
 def flow(params: Reduced, config: Config) -> Reduced:
-    """(-1/d dL/dxi1, -dL/dxi2): the direction in which gradient descent on W moves (xi1, xi2) per
-    unit of eta.
+    """The direction in which gradient descent on W moves (xi1, xi2), per unit of eta.
+
+    It is (-1/d dL/dxi1, -dL/dxi2).
     """
     slope = gradient(params, config)
     return Reduced(-slope.xi1 / config.dimension.real, -slope.xi2)
@@ -117,11 +117,10 @@ def flow(params: Reduced, config: Config) -> Reduced:
 
 
 def gap_density(config: Config) -> Float[Array, ""]:
-    """p(0), the density at 0 of the gap between the two largest t: N (N-1) int f(t)^2 F(t)^(N-2)
-    dt.
+    """The density p(0) at 0 of the gap between the two largest t.
 
-    With f dt = density dtheta, f^2 dt = density^2 / sin theta dtheta. It is 0 for N = 1 and
-    infinite for d = 2. Source: derived.
+    It is N (N-1) int f(t)^2 F(t)^(N-2) dt. With f dt = density dtheta, f^2 dt = density^2 / sin
+    theta dtheta. It is 0 for N = 1 and infinite for d = 2. Source: derived.
     """
     N = jnp.asarray(config.context.real, float)
     angle, density, law, below = grid(config)
@@ -134,10 +133,11 @@ def gap_density(config: Config) -> Float[Array, ""]:
 def power_laws(
     t: Int[Array, "*n"] | Float[Array, "*n"], config: Config
 ) -> tuple[Float[Array, "*n"], Float[Array, "*n"]]:
-    """xi1 = (xi0^3 + 3 C p(0) eta t / d)^(1/3) and L = C p(0) / xi1 with C = log 2 - 1/2, valid
-    once only near ties of the two nearest examples matter.
+    """The laws of xi1 and L, valid once only near ties of the two nearest examples matter.
 
-    A gap r between them leaves (1 + e^(xi1 r))^-2, whose mean is C p(0) / xi1; d xi1 / dt = (eta /
+        xi1 = (xi0^3 + 3 C p(0) eta t / d)^(1/3),  L = C p(0) / xi1,  C = log 2 - 1/2
+
+    A gap r between these leaves (1 + e^(xi1 r))^-2, whose mean is C p(0) / xi1; d xi1 / dt = (eta /
     d) C p(0) / xi1^2 then. Both are NaN where p(0) is 0 or infinite, or xi1 = 0. Source: derived.
     """
     p = gap_density(config)
@@ -164,13 +164,15 @@ def log_nearest_density(t: Float[Array, "*n"], config: Config) -> Float[Array, "
 def valley(
     t: Int[Array, "*n"] | Float[Array, "*n"], config: Config
 ) -> tuple[Float[Array, "*n"], Float[Array, "*n"]]:
-    """xi1 = (3 C p(0) eta t / (d + r^2))^(1/3) and xi2 = r xi1, where xi2 keeps up with xi1 so that
-    the query loses against most prompts.
+    """The laws of xi1 and xi2 where xi2 keeps up with xi1.
 
-    The query ties with the nearest example at t* = 1 - r, which pulls xi2 by h(1 - r) / (2 xi1) and
-    holds xi1 back by r times that. In balance, d xi2 = r d xi1, it is h(1 - r) (d + r^2) xi1 = 2 r
-    C p(0): xi1 as a function of r, and t with it, which is inverted by halving. r then grows to 2,
-    slowly. Both are NaN where p(0) is 0 or infinite, and before the balance. Source: derived.
+        xi1 = (3 C p(0) eta t / (d + r^2))^(1/3),  xi2 = r xi1
+
+    The query then loses against most prompts. It ties with the nearest example at t* = 1 - r, which
+    pulls xi2 by h(1 - r) / (2 xi1) and holds xi1 back by r times that. In balance, d xi2 = r d xi1,
+    it is h(1 - r) (d + r^2) xi1 = 2 r C p(0): xi1 as a function of r, and t with it, which is
+    inverted by halving. r then grows to 2, slowly. Both are NaN where p(0) is 0 or infinite, and
+    before the balance. Source: derived.
     """
     d, p = config.dimension.real, gap_density(config)
     defined = (p > 0) & (p < jnp.inf)

@@ -12,8 +12,10 @@ from jaxtheory.theories.random_walk.model import Config, Problem
 
 @check("gradient: autodiff of the loss in the scores", material.PAPER, "equal")
 def gradient_reduced(key: Array, config: Config) -> Compared:
-    """The gradient in (V, u, w, A) against autodiff of the loss: unit tokens, the mlp and padded
-    sizes. Raw tokens are checked in `gradient_literal`.
+    """The gradient in (V, u, w, A) against autodiff of the loss.
+
+    It is checked for unit tokens, the mlp and padded sizes. Raw tokens are checked in
+    `gradient_literal`.
     """
     plain = config.tokens == "raw" and config.value == "linear" and not material.padded(config)
     if plain or not material.layer(config):
@@ -47,8 +49,9 @@ def slope_of_loss(key: Array, config: Config) -> Compared:
 
 @check("reduce: token-by-token logits", "derived", "equal")
 def reduce_logits(key: Array, config: Config) -> Compared:
-    """The logits u_{s_j} + w_j, and w_N at the query, against those of W token by token. V and A
-    stay.
+    """The logits u_{s_j} + w_j, and w_N at the query, against those of W token by token.
+
+    V and A stay.
     """
     if material.padded(config) or not material.layer(config):
         return None
@@ -62,8 +65,9 @@ def reduce_logits(key: Array, config: Config) -> Compared:
 
 @check("lift: smallest matrix with the scores", "derived", "equal")
 def lift_of_scores(key: Array, config: Config) -> Compared:
-    """The lifted W has the scores it was given, and is the part of W that they see: |W|^2 = |W'|^2
-    + |W - W'|^2. V and A stay.
+    """The lifted W' has the scores it was given, and is the part of W that they see.
+
+    |W|^2 = |W'|^2 + |W - W'|^2. V and A stay.
     """
     if not material.layer(config):
         return None
@@ -83,8 +87,9 @@ def lift_of_scores(key: Array, config: Config) -> Compared:
 
 @check("imprint: new scores, the rest kept", "derived", "equal")
 def imprint_scores(key: Array, config: Config) -> Compared:
-    """W takes over the new scores, and the part that scores do not see stays: W' - lift(scores') =
-    W - lift(scores).
+    """W takes over the new scores, and the part that scores do not see stays.
+
+    W' - lift(scores') = W - lift(scores).
     """
     if not (material.layer(config) and material.circle(config)):
         return None

@@ -15,9 +15,7 @@ from jaxtheory.theories.random_walk.model import Config
 
 @check("label_law: all paths enumerated", material.PAPER, "equal")
 def law_of_labels(_key: Array, config: Config) -> Compared:
-    """The probability P(prefix, label) of every path, by enumeration, is P(prefix) times the law of
-    the label.
-    """
+    """P(prefix, label) of every path, by enumeration, is P(prefix) times the law of the label."""
     if not literal.enumerable(config):
         return None
     K, N, paths = config.num_states.cap, config.length.cap, literal.paths(config)
@@ -29,9 +27,10 @@ def law_of_labels(_key: Array, config: Config) -> Compared:
 
 @check("problem: frequencies of states and steps", material.PAPER, "sample")
 def law_of_steps(key: Array, config: Config) -> Compared:
-    """Every step of the test walks, the one to the label included, against Pi: a step to a
-    neighbor, clockwise with probability p. First states are uniform, and the weights of both sets
-    sum to 1. The data do not see the loss, so one loss suffices.
+    """Every step of the test walks against Pi: to a neighbor, clockwise with probability p.
+
+    The step to the label is included. First states are uniform, and the weights of both sets sum
+    to 1. The data do not see the loss, so one loss suffices.
     """
     if not material.circle(config) or config.loss_function != "log":
         return None
@@ -60,8 +59,9 @@ def law_of_steps(key: Array, config: Config) -> Compared:
 
 @check("sentences: word by word", material.PAPER, "equal")
 def all_sentences(_key: Array, config: Config) -> Compared:
-    """The sentences of all coins, word by word, and their answers: the middle one of the sorted
-    fruits for qa1, the first fruit for qa2.
+    """The sentences of all coins, word by word, and their answers.
+
+    The answer is the middle one of the sorted fruits for qa1, the first fruit for qa2.
     """
     if config.task == "walk":
         return None

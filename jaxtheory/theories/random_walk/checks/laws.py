@@ -1,5 +1,6 @@
-"""Checks of the closed forms of a run by enumerated paths, matrices, and the algorithm in
-population mode.
+"""Checks of the closed forms of a run.
+
+They use enumerated paths, matrices, and the algorithm in population mode.
 """
 
 from typing import Any
@@ -21,8 +22,9 @@ FAILURE = f"{material.PAPER}, failure theorem; recursion derived"
 
 @check("first_step: enumeration of all paths", f"{material.PAPER}, Lemma C.1", "equal")
 def first_step_enumerated(_key: Array, config: Config) -> Compared:
-    """One step of the population from the zero start, by enumeration of all paths: Lemma C.1 and W
-    = 0. The hinge and square losses are included.
+    """One step of the population from the zero start, by enumeration of all paths.
+
+    It gives Lemma C.1 and W = 0. The square loss is included.
     """
     if not literal.enumerable(config):
         return None
@@ -35,8 +37,9 @@ def first_step_enumerated(_key: Array, config: Config) -> Compared:
 
 @check("adam_first_step: Adam and sign descent on all paths", "derived", "equal")
 def adam_first_step_enumerated(key: Array, config: Config) -> Compared:
-    """One step of the algorithms adam and sign on all paths, from the zero start: V = eta G / (|G|
-    + eps_A) for a large and for a vanishing eps_A, and W = 0.
+    """One step of the algorithms adam and sign on all paths, from the zero start.
+
+    V = eta G / (|G| + eps_A) for a large and for a vanishing eps_A, and W = 0.
     """
     if not literal.enumerable(config):
         return None
@@ -55,9 +58,7 @@ def adam_first_step_enumerated(key: Array, config: Config) -> Compared:
 
 @check("saturated_step: enumeration of all paths", "derived", "equal")
 def saturated_enumerated(key: Array, config: Config) -> Compared:
-    """A step of V from a circulant V with all attention on the parent, by enumeration of all
-    paths.
-    """
+    """A step from a circulant V with all attention on the parent, by enumeration of all paths."""
     if not literal.enumerable(config):
         return None
     N, paths = config.length.cap, literal.paths(config)
@@ -74,8 +75,9 @@ def saturated_enumerated(key: Array, config: Config) -> Compared:
 
 @check("saturated_step: square-root growth", "derived", "bound")
 def saturated_sqrt(key: Array, config: Config) -> Compared:
-    """Log loss: x = v + eps obeys x <- x + c/x, hence x^2 >= x_0^2 + 2 c t, c = eta p / K: growth
-    like sqrt(2 eta p t / K). The two entries that move.
+    """The two entries that move grow like sqrt(2 eta p t / K) for the log loss.
+
+    x = v + eps obeys x <- x + c/x, hence x^2 >= x_0^2 + 2 c t, c = eta p / K.
     """
     if config.loss_function != "log" or not material.circle(config):
         return None
@@ -88,9 +90,10 @@ def saturated_sqrt(key: Array, config: Config) -> Compared:
 
 @check("selected_run: descent on all paths", "derived", "equal")
 def selected_run_enumerated(_key: Array, config: Config) -> Compared:
-    """V and the loss over four steps of descent in V, by enumeration of all paths: two steps on the
-    loss of the mean output under uniform attention, then steps on the mean loss with all attention
-    on the parent.
+    """V and the loss over four steps of descent in V, by enumeration of all paths.
+
+    Two steps are on the loss of the mean output under uniform attention, then come steps on the
+    mean loss with all attention on the parent.
     """
     if not literal.enumerable(config):
         return None
@@ -114,8 +117,9 @@ def selected_run_enumerated(_key: Array, config: Config) -> Compared:
 
 @check("best_accuracy: Bayes predictor by enumeration", f"{material.PAPER}, corollary", "equal")
 def best_accuracy_bayes(_key: Array, config: Config) -> Compared:
-    """The accuracy of the best predictor of the whole path, by enumeration: the sum over prefixes
-    of the largest joint probability with a label.
+    """The accuracy of the best predictor of the whole path, by enumeration.
+
+    It is the sum over prefixes of the largest joint probability with a label.
     """
     if not literal.enumerable(config):
         return None
@@ -130,8 +134,9 @@ def best_accuracy_bayes(_key: Array, config: Config) -> Compared:
 
 @check("limit_error: from the matrices", "derived", "equal")
 def limits_of_direction(_key: Array, config: Config) -> Compared:
-    """The limits of direction (sqrt p, sqrt(1 - p)) from the K x K matrices, the last one from
-    their rows; two vanish at p = 1/2, so a 1 beside them sets the scale.
+    """The limits of direction (sqrt p, sqrt(1 - p)) from the K x K matrices.
+
+    The last one comes from their rows; two vanish at p = 1/2, so a 1 beside them sets the scale.
     """
     if not material.circle(config):
         return None
@@ -156,8 +161,10 @@ def limits_of_direction(_key: Array, config: Config) -> Compared:
 
 @check("symmetric_run: the algorithm and its derivative", FAILURE, "equal")
 def symmetric_training(key: Array, config: Config) -> Compared:
-    """Attention of all positions and V in the first steps of the actual algorithm in population
-    mode, and what they do to the lag sums of a disturbance of w: the run and its derivative.
+    """The first steps of the actual algorithm in population mode, and their derivative.
+
+    The steps give V and the attention of all positions. The derivative tells what they do to the
+    lag sums of a disturbance of w.
     """
     K, N = config.num_states.cap, config.length.cap
     exact = config.population and config.value == "linear" and not material.padded(config)

@@ -1,5 +1,6 @@
-"""The layer token by token as the source writes it, and all paths of the walk. Sizes are
-unpadded.
+"""The layer token by token as the source writes it, and all paths of the walk.
+
+Sizes are unpadded.
 """
 
 import itertools
@@ -16,8 +17,9 @@ ENUMERABLE = 8  # paths of at most this many states are enumerated
 
 
 def logits(W: Float[Array, "D D"], batch: Batch, config: Config) -> Float[Array, "B N"]:
-    """The logits xt_j^T W xt_N from explicit one-hot tokens and sines, normalized one by one where
-    tokens are unit. Sizes must be unpadded.
+    """The logits xt_j^T W xt_N from explicit one-hot tokens and sines.
+
+    Tokens are normalized one by one where they are unit. Sizes must be unpadded.
     """
     K, N, M = config.num_states.cap, config.length.cap, config.encoding_dim.cap
     onehot = jax.nn.one_hot(batch.s, K).at[:, N - 1].set(0)
@@ -47,16 +49,18 @@ def loss(params: Literal, batch: Batch, config: Config) -> Float[Array, ""]:
 
 
 def enumerable(config: Config) -> bool:
-    """True where the paths are few enough to list. The hinge loss is left out, since two losses
-    suffice.
+    """True where the paths are few enough to list.
+
+    The hinge loss is left out, since two losses suffice.
     """
     small = config.length.cap <= ENUMERABLE and not material.padded(config)
     return small and material.circle(config) and config.loss_function != "hinge"
 
 
 def paths(config: Config) -> Batch:
-    """Every path of the walk with its probability: the exact population, where N is small. Sizes
-    are unpadded.
+    """Every path of the walk with its probability: the exact population, where N is small.
+
+    Sizes are unpadded.
     """
     K, N, p = config.num_states.cap, config.length.cap, config.clockwise_probability
     steps = np.array(list(itertools.product((1, -1), repeat=N - 1)))

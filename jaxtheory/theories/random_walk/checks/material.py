@@ -12,8 +12,9 @@ PAPER = "Towards Understanding Transformers in Learning Random Walks (arXiv 2511
 
 
 def case(key: Array, config: Config) -> tuple[Batch, Literal]:
-    """Random tokens, positive values (so that the log is defined) and an attention that is neither
-    saturated nor flat, from one draw.
+    """Random tokens, positive values, and an attention neither saturated nor flat, from one draw.
+
+    With positive values the log is defined.
     """
     K, N, B, m, M = (
         getattr(config, name)
@@ -48,15 +49,18 @@ def padded(config: Config) -> bool:
 
 
 def layer(config: Config) -> bool:
-    """True for configs on which the layer is checked. Left out are data laws (the tokens are random
-    here), a third loss (it enters only through its slope) and contexts of one token.
+    """True for configs on which the layer is checked.
+
+    Left out are data laws (the tokens are random here), a third loss (it enters only through its
+    slope) and contexts of one token.
     """
     again = config.task != "walk" or config.population or config.loss_function == "hinge"
     return not again and config.length.cap > 2
 
 
 def circle(config: Config) -> bool:
-    """True for configs on which formulas of sizes, p and the loss are checked. They do not depend
-    on the layer, so one suffices.
+    """True for configs on which formulas of sizes, p and the loss are checked.
+
+    They do not depend on the layer, so one suffices.
     """
     return config.task == "walk" and not config.population and config.value == "linear"

@@ -12,8 +12,9 @@ from jaxtheory.theories.random_walk.model import Config, Literal
 
 @check("encodings: orthogonal, of squared norm (M+1)/2 and known sum", "derived (DST-I)", "equal")
 def wave_orthogonality(_key: Array, config: Config) -> Compared:
-    """P P^T = rho on the N positions, zero beyond; and p_i sums to cot(i pi / (2 (M + 1))) for odd
-    i, to 0 for even i.
+    """P P^T = rho on the N positions, zero beyond, and the sum of each p_i.
+
+    p_i sums to cot(i pi / (2 (M + 1))) for odd i, to 0 for even i.
     """
     if not material.circle(config):
         return None
@@ -25,8 +26,9 @@ def wave_orthogonality(_key: Array, config: Config) -> Compared:
 
 @check("rates: Gram matrix of the scores in W", "derived", "equal")
 def rates_gram(_key: Array, config: Config) -> Compared:
-    """The Jacobian of the scores in W times its transpose is the diagonal matrix of rates. So
-    descent on W moves the scores at these rates, and a white W has white scores.
+    """The Jacobian of the scores in W times its transpose is the diagonal matrix of rates.
+
+    So descent on W moves the scores at these rates, and a white W has white scores.
     """
     if not material.circle(config):
         return None

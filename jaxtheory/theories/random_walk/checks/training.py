@@ -17,8 +17,10 @@ DRAWS = 4000
 
 @check("init: values and scores of Gaussian matrices", "derived", "sample")
 def start_by_matrices(key: Array, config: Config) -> Compared:
-    """The mean squares of each array at the start against those of values sigma N(0, 1), and of the
-    scores of matrices sigma N(0, 1), w disturbed by delta N(0, 1).
+    """The mean squares of each array at the start against those of Gaussian values and matrices.
+
+    Values are sigma N(0, 1), and scores those of matrices sigma N(0, 1), w disturbed by
+    delta N(0, 1).
     """
     if material.padded(config):
         return None
@@ -46,8 +48,9 @@ def start_by_matrices(key: Array, config: Config) -> Compared:
 
 @check("step: descent on the token-by-token loss, literal and reduced", material.PAPER, "equal")
 def step_descends(key: Array, config: Config) -> Compared:
-    """A step in V and W, and a step in the scores, against descent on the token-by-token loss. By
-    induction the runs are the same. Checked for unit tokens, and for raw ones with the mlp.
+    """A step in V and W, and a step in the scores, against descent on the token-by-token loss.
+
+    By induction the runs are the same. Checked for unit tokens, and for raw ones with the mlp.
     """
     plain = config.tokens == "raw" and config.value == "linear"
     if plain or not material.layer(config):

@@ -33,8 +33,10 @@ def tasks_on_sphere(key: Array, config: Config) -> Compared:
 
 
 def tasks_by_elimination(key: Array, config: Config) -> Compared:
-    """Without noise and with as many examples as features, w is read off a prompt: it gives the
-    label, and it is one of the tasks where these are finite, another for each prompt where not.
+    """Without noise and with as many examples as features, w is read off a prompt.
+
+    It gives the label, and it is one of the tasks where these are finite, another for each prompt
+    where not.
     """
     if not material.is_unpadded(config):
         return None
@@ -52,8 +54,9 @@ def tasks_by_elimination(key: Array, config: Config) -> Compared:
 
 
 def draws_by_variance(key: Array, config: Config) -> Compared:
-    """Variances of x, of the query and of the noise of labels, and how often each task comes; for
-    d = 1 tasks may be equal.
+    """Variances of x, of the query and of label noise, and how often each task comes.
+
+    d = 1 is left out, since tasks may be equal there.
     """
     if not material.is_unpadded(config) or Size.wrap(config.dimension).cap == 1:
         return None

@@ -27,8 +27,9 @@ def task_moments_by_quadrature(key: Array, config: Config) -> Compared:
 
 @check("fresh_moments: quadrature", material.PAPER, "equal")
 def fresh_moments_by_quadrature(key: Array, config: Config) -> Compared:
-    """The moments of fresh tasks against those of the tasks +-sqrt(d) e_i, which have the same mean
-    and second moment.
+    """The moments of fresh tasks against those of the tasks +-sqrt(d) e_i.
+
+    The latter have the same mean and second moment.
     """
     if not material.is_unpadded(config):
         return None
@@ -153,8 +154,9 @@ def limit_by_density(key: Array, config: Config) -> Compared:
 
 @check("published: limit at lambda = 0", material.PAPER, "equal")
 def published_by_equivalents(key: Array, config: Config) -> Compared:
-    """Result 1 as printed against the limit of the deterministic equivalents at lambda = 0, for
-    tau on both sides of 1.
+    """Result 1 as printed against the limit of the deterministic equivalents at lambda = 0.
+
+    tau is on both sides of 1.
     """
     plain = config.replace(ridge=0.0, dimension=4)
     configs = [plain.replace(num_prompts=n) for n in (5, 40)]
@@ -195,8 +197,9 @@ def equivalent_of_many_prompts(key: Array, config: Config) -> Compared:
 
 @check("stopped: each time", "derived", "equal")
 def stopped_by_penalty(key: Array, config: Config) -> Compared:
-    """Each time for itself: the errors of the penalty that stands for it, and those of zero weights
-    at t = 0.
+    """The errors of the penalty that stands for each time, and of zero weights at t = 0.
+
+    Each time is computed for itself.
     """
     tasks, times = material.tasks(key, config), (0, 1, 7, 100)
     errors = laws.stopped(tasks, jnp.asarray(times, float), config)

@@ -1,5 +1,7 @@
-"""The model as the source writes it, prompt by prompt; moments of Gaussians by quadrature; errors
-of the minimum by matrices on all d (d + 1) weights, or by a spectrum of R.
+"""The model as the source writes it, prompt by prompt, and references for moments and errors.
+
+Moments of Gaussians come from quadrature; errors of the minimum from matrices on all d (d + 1)
+weights, or from a spectrum of R.
 """
 
 import itertools
@@ -32,8 +34,10 @@ def weights(params: Params) -> Float[Array, "d h"]:
 def attention(
     params: Params, x: Float[Array, "l d"], y: Float[Array, " l"], query: Float[Array, " d"]
 ) -> Float[Array, ""]:
-    """Entry (d + 1, l + 1) of (1/l) V Z Z^T M Z with V_22 = 2, M_11 = d Gamma^T / 2 and
-    M_21 = gamma / 2; V_21 = 0, and entries that do not reach the output are 1.
+    """The entry (d + 1, l + 1) of (1/l) V Z Z^T M Z.
+
+    V_22 = 2, M_11 = d Gamma^T / 2 and M_21 = gamma / 2; V_21 = 0, and entries that do not reach the
+    output are 1.
     """
     l, d = x.shape
     V = jnp.ones((d + 1, d + 1)).at[-1].set(jnp.append(jnp.zeros(d), 2.0))
@@ -81,8 +85,10 @@ class Spectrum(NamedTuple):
 
 
 def wishart(kappa: float, count: int = 400) -> Spectrum:
-    """The limiting eigenvalues of (1/k) sum_j w_j w_j^T, k = kappa d: Gauss-Chebyshev nodes of
-    the Marchenko-Pastur density, with the atom at 0 for kappa < 1.
+    """The limiting eigenvalues of (1/k) sum_j w_j w_j^T, k = kappa d.
+
+    They are Gauss-Chebyshev nodes of the Marchenko-Pastur density, with the atom at 0 for
+    kappa < 1.
     """
     c = 1 / kappa
     angle = np.pi * np.arange(1, count + 1) / (count + 1)
@@ -114,18 +120,19 @@ def in_the_limit(
 
 
 def on_all_weights(
-    seen: tuple[Array, Array, Array],
+    train: tuple[Array, Array, Array],
     fresh: tuple[Array, Array, Array],
     count: int,
     ridge: Array,
 ) -> tuple[Array, Array]:
-    """The errors of ridge regression on `count` samples of all d (d + 1) features, from their
-    covariance S and their covariance c with the target: the textbook form, with the penalty
-    lambda / d.
+    """The errors of ridge regression on `count` samples of all d (d + 1) features.
+
+    They follow from the covariance S of the features and their covariance c with the target: the
+    textbook form, with the penalty lambda / d.
     """
-    d = seen[1].shape[0]
-    S, T = (jnp.kron(jnp.eye(d) / d, m[0]) for m in (seen, fresh))
-    c, b = ((m[1] / d).ravel() for m in (seen, fresh))
+    d = train[1].shape[0]
+    S, T = (jnp.kron(jnp.eye(d) / d, m[0]) for m in (train, fresh))
+    c, b = ((m[1] / d).ravel() for m in (train, fresh))
     p = len(S)
     values = linalg.singular_values(S)
     shift = ridge / d
@@ -135,5 +142,5 @@ def on_all_weights(
     inverse = linalg.solve(S + nu * jnp.eye(p), jnp.eye(p))
     mean = inverse @ c
     risk = lambda m, cov, cross: m[2] + mean @ cov @ mean - 2 * mean @ cross
-    idg = risk(seen, S, c) / (1 - jnp.trace(S @ inverse @ S @ inverse) / count)
+    idg = risk(train, S, c) / (1 - jnp.trace(S @ inverse @ S @ inverse) / count)
     return risk(fresh, T, b) + idg / count * jnp.trace(T @ inverse @ S @ inverse), idg

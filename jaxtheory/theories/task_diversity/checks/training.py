@@ -26,8 +26,9 @@ def step_descends(key: Array, config: Config) -> Compared:
 
 @check("minimum: singular values", material.PAPER, "equal")
 def minimum_by_svd(key: Array, config: Config) -> Compared:
-    """The minimum against the singular value decomposition of the features; the state of `ridge` is
-    the minimum for the config's penalty, and its steps change nothing.
+    """The minimum against the singular value decomposition of the features.
+
+    The state of `ridge` is the minimum for the config's penalty, and its steps change nothing.
     """
     if not material.is_unpadded(config):
         return None

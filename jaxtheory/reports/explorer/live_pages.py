@@ -9,8 +9,8 @@ from typing import Any
 
 from jaxtheory.reports.explorer.content import Sweep, axes
 from jaxtheory.reports.explorer.library import require_library
-from jaxtheory.reports.explorer.page import page, policy, render
 from jaxtheory.reports.explorer.source import Source, store_at, stores_in
+from jaxtheory.reports.explorer.sweep_page import page, policy, render
 from jaxtheory.system.atomic import write
 from jaxtheory.system.temporary import tidy
 from jaxtheory.texts.errors import InputError
@@ -20,7 +20,7 @@ _Tell = Callable[[str], None]
 
 
 def _ignore(sentence: str) -> None:
-    """Tell nobody."""
+    """Ignore a message."""
 
 
 class Pages:
@@ -135,21 +135,21 @@ class Pages:
             self._write_list(0.0)
 
 
-def watch(pages: Pages, every: float, tell: _Tell, written: Callable[[], None]) -> None:
+def watch(pages: Pages, every: float, tell: _Tell, announce: Callable[[], None]) -> None:
     """Write pages again as parts arrive, until the only store is finished.
 
     The pages of a folder are followed until the process is interrupted. In either case the last
-    pages do not load themselves any more.
+    pages do not reload themselves.
 
     Args:
         pages: The pages.
         every: Seconds between two looks at the stores.
         tell: Called with a sentence for each store that has no page.
-        written: Called after the first pages are written.
+        announce: Called after the first pages are written.
     """
     try:
         pages.update(every, tell)
-        written()
+        announce()
         while not (pages.single and pages.finished):
             begun = time.monotonic()
             pages.update(every, tell)

@@ -8,7 +8,7 @@ import pytest
 from helpers.worked_example import THEORY, Config
 
 from jaxtheory import InputError, plan
-from jaxtheory.engine.planning import lay_out
+from jaxtheory.engine.planning import planner
 from jaxtheory.engine.request.request import read
 
 MILLIONS = 2_000_000
@@ -44,25 +44,25 @@ def calls(function):
 @pytest.mark.parametrize("name", SHAPES)
 def test_planning_calls_no_function_per_value(name):
     options = {"steps": 3, **SHAPES[name]}
-    sweep_plan, count = calls(lambda: lay_out.plan_request(read(THEORY, Config(), **options)))
+    sweep_plan, count = calls(lambda: planner.plan_request(read(THEORY, Config(), **options)))
     assert sweep_plan.points * len(sweep_plan.seeds) >= 20_000
     assert count < 20 * len(sweep_plan.chunks) + 150_000
 
 
 def test_more_chunks_than_can_be_listed_are_refused(monkeypatch):
-    monkeypatch.setattr(lay_out, "_CHUNKS", 10)
+    monkeypatch.setattr(planner, "_CHUNKS", 10)
     assert len(plan(THEORY, Config(), seeds=1000, steps=5).chunks) <= 10
     with pytest.raises(InputError, match=r"1e\+06 runs .* chunks, .* different keys"):
         plan(THEORY, Config(), seeds=10**6, steps=5)
 
 
 def test_runs_side_by_side_leave_no_rest_where_half_of_them_or_more_do():
-    assert [lay_out._without_rest(3, width) for width in (1, 2, 3, 64)] == [1, 1, 3, 3]
-    assert [lay_out._without_rest(12, width) for width in (5, 8, 11)] == [4, 6, 6]
-    assert lay_out._without_rest(31, 16) == 16  # a prime number: a rest of 15, not 31 alone
+    assert [planner._without_rest(3, width) for width in (1, 2, 3, 64)] == [1, 1, 3, 3]
+    assert [planner._without_rest(12, width) for width in (5, 8, 11)] == [4, 6, 6]
+    assert planner._without_rest(31, 16) == 16  # a prime number: a rest of 15, not 31 alone
     for runs in range(1, 65):
         for width in range(1, 65):
-            even_width = lay_out._without_rest(runs, width)
+            even_width = planner._without_rest(runs, width)
             assert min(runs, width) / 2 <= even_width <= min(runs, width)
 
 

@@ -60,9 +60,9 @@ def render(template: str, **values: Any) -> str:
     return text.encode("ascii", "xmlcharrefreplace").decode()
 
 
-def policy(script: bytes, *others: str) -> str:
+def policy(script: bytes, *sources: str) -> str:
     """Return a content security policy that allows a script, by its hash, and no request."""
-    scripts = " ".join([allowed(script), *others])
+    scripts = " ".join([allowed(script), *sources])
     return (
         f"default-src 'none'; script-src {scripts}; style-src 'unsafe-inline'; "
         "img-src data: blob:; base-uri 'none'; form-action 'none'"

@@ -18,8 +18,8 @@ from selenium.webdriver.common.keys import Keys
 from jaxtheory.claims.result import run_figure
 from jaxtheory.cli.main import main
 from jaxtheory.cli.words.parsing import _load_figures
-from jaxtheory.reports.page import records, report
-from jaxtheory.reports.records import keep_record
+from jaxtheory.reports.report_page import records, report
+from jaxtheory.reports.run_files import keep_record
 
 FIGURES = str(Path(__file__).parents[1] / "data" / "figures.py")
 

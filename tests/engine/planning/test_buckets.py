@@ -5,9 +5,9 @@ import pytest
 from helpers.worked_example import THEORY, Config
 
 from jaxtheory import plan, sweep
-from jaxtheory.engine.planning import lay_out, layout
-from jaxtheory.engine.planning.lay_out import plan_request
-from jaxtheory.engine.planning.layout import lanes
+from jaxtheory.engine.planning import buckets, planner
+from jaxtheory.engine.planning.buckets import lanes
+from jaxtheory.engine.planning.planner import plan_request
 from jaxtheory.engine.records import Chunk
 from jaxtheory.engine.request.request import read
 from jaxtheory.texts.errors import InputError
@@ -31,7 +31,7 @@ SHAPES = {
 def test_a_chunk_reads_its_own_values_only(name, monkeypatch):
     """However many there are: no array of all values is made for a chunk."""
     request = read(THEORY, Config(), steps=3, **SHAPES[name])
-    bucket = lay_out.plan_request(request).buckets[0]
+    bucket = planner.plan_request(request).buckets[0]
     arrays = []
     for function in ("diff", "cumsum", "unique", "arange", "array", "append", "repeat"):
         ours = getattr(np, function)
@@ -46,7 +46,7 @@ def test_a_chunk_reads_its_own_values_only(name, monkeypatch):
 
 
 def test_what_is_too_many_is_refused_with_the_number(monkeypatch):
-    monkeypatch.setattr(layout, "_PROGRAMS", 20)
+    monkeypatch.setattr(buckets, "_PROGRAMS", 20)
     rates = RATES[:10_000]
     for door in (plan, sweep):
         with pytest.raises(InputError, match=r"100000000 points \(learning_rate 10000,"):
@@ -100,7 +100,7 @@ def test_every_run_stands_in_one_lane():
                 and inputs.seed[slot, row] == request.seeds[place]
             )
             fields = {n: v[slot, row] for n, v in inputs.shared.items()} | {
-                n: v[slot, row, run] for n, v in inputs.own.items()
+                n: v[slot, row, run] for n, v in inputs.run_fields.items()
             }
             fields |= {n: v[slot, row, run, value] for n, v in inputs.values.items()}
             for name, number in fields.items():

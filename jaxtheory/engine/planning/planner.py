@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
+from jaxtheory.engine.planning.buckets import CHUNK_SECONDS, COMPILE_SECONDS, group, share_values
 from jaxtheory.engine.planning.cost import Costs, costs, step_work
-from jaxtheory.engine.planning.layout import CHUNK_SECONDS, COMPILE_SECONDS, group, share_values
 from jaxtheory.engine.planning.memory import refuse
 from jaxtheory.engine.records import TURNS, Bucket, Chunk, Layout
 from jaxtheory.engine.request.axes import Axis
@@ -264,13 +264,13 @@ def _price(request: Request, bucket: Bucket, cost: Costs) -> Bucket:
     )
 
 
-def plan_request(request: Request, apart: bool = False) -> Plan:
+def plan_request(request: Request, problem_per_run: bool = False) -> Plan:
     """Return the plan of a request. Raises InputError if it is too large or exceeds memory.
 
-    apart: no runs share a problem (see `group`).
+    problem_per_run: no runs share a problem (see `group`).
     """
     with numerics(request.dtype, request.partitionable):
-        buckets = tuple(_lay_out(request, bucket) for bucket in group(request, apart))
+        buckets = tuple(_lay_out(request, bucket) for bucket in group(request, problem_per_run))
         for bucket in buckets:
             refuse(request, bucket)
         if (count := sum(-(-b.slots // b.layout.slots) for b in buckets)) > _CHUNKS:

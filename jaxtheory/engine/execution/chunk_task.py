@@ -5,20 +5,20 @@ import functools
 from collections.abc import Callable
 
 from jaxtheory.engine.compute.part import diverged_entries
-from jaxtheory.engine.execution.local import Computed, Tell, run_chunk, silent
-from jaxtheory.engine.planning.layout import lanes
+from jaxtheory.engine.execution.local import Computed, Report, run_chunk, silent
+from jaxtheory.engine.planning.buckets import lanes
 from jaxtheory.engine.records import Chunk, Outcome, Part, Resumed
 from jaxtheory.engine.request.request import Request
 from jaxtheory.engine.request.settings import numerics
 from jaxtheory.engine.results.environment import present
 from jaxtheory.engine.store.rectangle import Rectangle
-from jaxtheory.engine.store.states import Before, arrays_of
+from jaxtheory.engine.store.states import PriorRuns, arrays_of
 from jaxtheory.engine.store.store import Store
 from jaxtheory.texts.errors import InputError
 
 
 @dataclasses.dataclass(frozen=True)
-class Task:
+class ChunkTask:
     """Computes a chunk.
 
     With a store, the part of a rectangle of it is published where it was computed, and True is
@@ -36,7 +36,7 @@ class Task:
     claim: bool = True
     accept: bool = False
 
-    def __call__(self, chunk: Chunk, tell: Tell = silent) -> Computed:
+    def __call__(self, chunk: Chunk, tell: Report = silent) -> Computed:
         if self.store is None or self.rectangle is None:
             return self._part(chunk, tell, lambda _: None)
         with self.store.claim(self.rectangle, chunk.name) as mine:
@@ -62,8 +62,8 @@ class Task:
         except InputError:  # without states longer runs are trained from the beginning
             return
 
-    def _part(self, chunk: Chunk, tell: Tell, keep: Callable[[Outcome | Resumed], None]) -> Part:
-        """The part of a chunk, whose runs go on from another rectangle where that is possible."""
+    def _part(self, chunk: Chunk, tell: Report, keep: Callable[[Outcome | Resumed], None]) -> Part:
+        """The part of a chunk, whose runs continue those of another rectangle if possible."""
         part = self._continued(chunk, tell, keep)
         if part is None:
             part = run_chunk(self.request, chunk, tell, None, keep)
@@ -77,7 +77,7 @@ class Task:
         return part
 
     def _continued(
-        self, chunk: Chunk, tell: Tell, keep: Callable[[Outcome | Resumed], None]
+        self, chunk: Chunk, tell: Report, keep: Callable[[Outcome | Resumed], None]
     ) -> Part | None:
         """The part of a chunk made from another rectangle, or None."""
         if (before := self.before) is None:
@@ -93,11 +93,11 @@ class Task:
         return before.prepend_records(run_chunk(self.request, chunk, tell, resumed, keep))
 
     @functools.cached_property
-    def before(self) -> Before | None:
-        """The rectangle that this one goes on from, if it is in the store."""
+    def before(self) -> PriorRuns | None:
+        """The rectangle that this one continues, if it is in the store."""
         if self.store is None or self.rectangle is None or not self.rectangle.content["before"]:
             return None
         predecessor = self.store.rectangle(self.rectangle.content["before"])
         if predecessor is None:
             return None
-        return Before(self.store, predecessor, self.request, self.rectangle.content)
+        return PriorRuns(self.store, predecessor, self.request, self.rectangle.content)

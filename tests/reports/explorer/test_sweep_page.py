@@ -15,9 +15,9 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.select import Select
 
-from jaxtheory.reports.explorer import page as pages
+from jaxtheory.reports.explorer import sweep_page as pages
 from jaxtheory.reports.explorer.content import whole_sweep
-from jaxtheory.reports.explorer.page import as_script, page
+from jaxtheory.reports.explorer.sweep_page import as_script, page
 
 DATA = explorer_dataset()
 FOCUS = """const e = document.activeElement, style = getComputedStyle(e);

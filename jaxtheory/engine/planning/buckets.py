@@ -87,11 +87,12 @@ def padding_note(request: Request) -> str:
     )
 
 
-def group(request: Request, apart: bool = False) -> list[Bucket]:
+def group(request: Request, problem_per_run: bool = False) -> list[Bucket]:
     """Group the points of a request into buckets, without layouts.
 
     With a stop rule evaluation values do not share a run, since the rule may stop them at different
-    steps. With `apart` every run has a problem of its own, as if the problem read all its fields.
+    steps. With `problem_per_run` every run has a problem of its own, as if the problem read all its
+    fields.
     """
     theory, points = request.theory, request.points
     table = fields(theory.Config)
@@ -130,19 +131,19 @@ def group(request: Request, apart: bool = False) -> list[Bucket]:
         )
         common = (
             read_by_problem(theory, point.algorithm, template, names)
-            if len(at) > 1 and not apart
+            if len(at) > 1 and not problem_per_run
             else set(names)
         )
         shared = tuple(n for n in names if n in common and n not in values)
-        own = tuple(n for n in names if n not in shared and n not in values)
-        members = _arrange(points, at, shared, own, values)
+        run_fields = tuple(n for n in names if n not in shared and n not in values)
+        members = _arrange(points, at, shared, run_fields, values)
         steps = points.column("steps", members.first_of_run(np.arange(len(members.value_of) - 1)))
         bucket = Bucket(
             len(buckets),
             point.algorithm,
             template,
             shared,
-            own,
+            run_fields,
             values,
             members,
             steps,
@@ -158,7 +159,11 @@ def group(request: Request, apart: bool = False) -> list[Bucket]:
 
 
 def _arrange(
-    points: Points, at: np.ndarray, shared: Sequence[str], own: Sequence[str], values: Sequence[str]
+    points: Points,
+    at: np.ndarray,
+    shared: Sequence[str],
+    run_fields: Sequence[str],
+    values: Sequence[str],
 ) -> Members:
     """Sort the points of a bucket into problems, runs and values.
 
@@ -166,7 +171,7 @@ def _arrange(
     """
     steps = points.column("steps", at)
     problem = codes_of(points, shared, at)
-    run = in_order(problem * len(at) + codes_of(points, [*own, "steps"], at))
+    run = in_order(problem * len(at) + codes_of(points, [*run_fields, "steps"], at))
     value = codes_of(points, values, at)
     longest = np.zeros(problem.max() + 1, steps.dtype)
     np.maximum.at(longest, problem, steps)
@@ -175,7 +180,7 @@ def _arrange(
     new_problem = np.diff(problem, prepend=-1) != 0
     new_run = new_problem | (np.diff(run, prepend=-1) != 0)
     new_value = new_run | (np.diff(value, prepend=-1) != 0)
-    starts = lambda new, within: np.append(np.flatnonzero(new[within]), np.count_nonzero(within))
+    starts = lambda new, mask: np.append(np.flatnonzero(new[mask]), np.count_nonzero(mask))
     return Members(
         at[order],
         starts(new_problem, new_run),
@@ -249,7 +254,7 @@ def lanes(request: Request, chunk: Chunk) -> Lanes:
         request.seeds[place].reshape(shape[:2]),
         place.reshape(shape[:2]),
         shared,
-        {n: column(n, members.first_of_run(run)) for n in bucket.own},
+        {n: column(n, members.first_of_run(run)) for n in bucket.run_fields},
         {n: column(n, members.points[members.point_of[value]]) for n in bucket.values},
         np.where(real_run, bucket.steps[run], 0).astype(np.int32).reshape(shape[:3]),
         place_of.reshape(shape[:2]),

@@ -1,5 +1,6 @@
-"""The page of all results of `run` in a folder: for each theory its main figure with its claims,
-then its other figures, which are folded.
+"""The page of all results of `run` in a folder.
+
+For each theory it has the main figure with its claims, then the other figures, which are folded.
 
 It is a single HTML file that needs no network.
 """
@@ -13,12 +14,11 @@ from typing import Any
 from urllib.parse import quote
 
 from jaxtheory.claims.catalog import headlines
-from jaxtheory.claims.interval import ERROR
 from jaxtheory.reports import wording
-from jaxtheory.reports.explorer.pages import PAGE
-from jaxtheory.reports.record import NotARecordError, read_record
-from jaxtheory.reports.records import disagreeing
-from jaxtheory.reports.tally import ORIGINS, tally, wrong_verdicts
+from jaxtheory.reports.explorer.live_pages import PAGE
+from jaxtheory.reports.figure_record import NotARecordError, read_record
+from jaxtheory.reports.run_files import disagreeing
+from jaxtheory.reports.tally import ORIGINS, tally
 from jaxtheory.reports.typeset import typeset
 from jaxtheory.system.atomic import write
 from jaxtheory.system.temporary import tidy
@@ -165,7 +165,7 @@ def _page(entries: list[dict[str, Any]]) -> str:
         },
         gradients=[of_theory[0] for of_theory in groups.values() if of_theory[0]["gradient"]],
         versions=list(entries[0]["versions"]),
-        wrong=wrong_verdicts(claims, ERROR),
+        caution=wording.CAUTION,
         origins=_ORIGINS,
         total=wording.count(len(claims), "claim"),
         span=span,

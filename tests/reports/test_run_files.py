@@ -15,7 +15,7 @@ from jaxtheory.claims.result import run_figure
 from jaxtheory.cli.main import main
 from jaxtheory.cli.words.parsing import _load_figures
 from jaxtheory.plotting.drawing import drawing
-from jaxtheory.reports import records
+from jaxtheory.reports import run_files
 
 FIGURES = str(Path(__file__).parents[1] / "data" / "figures.py")
 SUFFIXES = (".png", ".pdf", ".svg", ".csv")
@@ -60,20 +60,20 @@ def digests(folder: Path) -> dict[str, str]:
 
 def agree(folder: Path) -> bool:
     record = json.loads((folder / "good-quick.json").read_text())
-    return len(record["files"]) == 4 and records.disagreeing(folder, record) == []
+    return len(record["files"]) == 4 and run_files.disagreeing(folder, record) == []
 
 
 @pytest.fixture
 def drawn(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """An entry for each drawing that is made."""
     calls: list[int] = []
-    monkeypatch.setattr(records, "drawing", lambda *given: calls.append(1) or drawing(*given))
+    monkeypatch.setattr(run_files, "drawing", lambda *given: calls.append(1) or drawing(*given))
     return calls
 
 
 def keep(image: Path, result) -> None:
-    records.keep_record(
-        image.with_suffix(".json"), result, **records.keep_drawing(image, result), **FACTS
+    run_files.keep_record(
+        image.with_suffix(".json"), result, **run_files.keep_drawing(image, result), **FACTS
     )
 
 
@@ -101,7 +101,7 @@ import sys
 from pathlib import Path
 from jaxtheory.claims.result import run_figure
 from jaxtheory.cli.words.parsing import _load_figures
-from jaxtheory.reports import records
+from jaxtheory.reports import run_files
 result = run_figure(_load_figures({figures!r})[0], quick=True, store=Path({store!r}))
 drawn = records.keep_drawing(Path({image!r}), result)
 records.keep_record(Path({image!r}).with_suffix(".json"), result, **drawn, **{facts!r})
@@ -135,7 +135,7 @@ def test_a_damaged_file_is_drawn_anew(tmp_path, drawn):
 
 def test_a_drawing_has_the_same_bytes_each_time(tmp_path):
     result = run_figure(_load_figures(FIGURES)[0], quick=True)
-    first, second = (records.keep_drawing(tmp_path / f"{name}.png", result) for name in "ab")
+    first, second = (run_files.keep_drawing(tmp_path / f"{name}.png", result) for name in "ab")
     assert [*first["files"].values()] == [*second["files"].values()]
 
 

@@ -10,8 +10,8 @@ from helpers.stores import lose_dataset
 from helpers.worked_example import THEORY, Config
 
 from jaxtheory import InputError, sweep
-from jaxtheory.reports.explorer import pages as module
-from jaxtheory.reports.explorer.pages import Pages, watch
+from jaxtheory.reports.explorer import live_pages as module
+from jaxtheory.reports.explorer.live_pages import Pages, watch
 
 OPTIONS = {"vary": {"d": [2, 3]}, "seeds": 2, "steps": 3, "buckets": "exact"}
 

@@ -27,7 +27,7 @@ from jaxtheory.plotting import plot
 from jaxtheory.plotting.annotation.captions import COLUMNS
 from jaxtheory.plotting.drawing import drawing, for_paper, title_of
 from jaxtheory.reports import wording
-from jaxtheory.reports.record import NotARecordError, read_record
+from jaxtheory.reports.figure_record import NotARecordError, read_record
 from jaxtheory.system.atomic import file_hash, write
 from jaxtheory.texts.errors import InputError
 from jaxtheory.verification import theory_gradient
@@ -95,8 +95,9 @@ def keep_paper(
 
 
 def drawn(result: FigureResult) -> Any:
-    """Draw the figure, with the limits of its claims, and the number of diverged runs and the
-    verdicts in its caption.
+    """Draw the figure, with the limits of its claims.
+
+    Its caption has the number of diverged runs and the verdicts.
     """
     figure, lost = result.figure.draw(result.dataset), plot.diverged(result.dataset)
     if hasattr(figure, "savefig"):
