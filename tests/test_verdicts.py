@@ -295,3 +295,16 @@ def test_the_command_of_a_figure_is_the_one_that_was_run():
     assert line.startswith("`jaxtheory run walk_rate --until-decided --max-seeds 96 --key 7` · ")
     line = evidence.source("walk_rate", "random_walk", "", {"figures": {}})
     assert line.startswith("`jaxtheory run walk_rate` · ")
+
+
+def test_the_ladders_say_which_claims_are_undecided():
+    """Under both keys, above the table that describes a third one."""
+    found, page = evidence.load(), (evidence.DOCS / "networks-ladders.md").read_text("utf-8")
+    undecided = {
+        name
+        for name, record in found["again"].items()
+        if name.startswith("NW-")
+        and {record["decision"], found["claims"][name]["decision"]} == {"undecided"}
+    }
+    (sentence,) = re.findall("are undecided both times: (.*)\\.", page)
+    assert set(sentence.split(", ")) == undecided
