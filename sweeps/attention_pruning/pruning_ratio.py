@@ -15,7 +15,7 @@ SOURCE = f"{PAPER}, figure 2(c)"
 def by_ratio(dataset: xr.Dataset) -> xr.DataArray:
     """Calibration errors after training, averaged over lambda.
 
-    All three are stable and near the best.
+    All three values of lambda are stable and near the best.
     """
     return after(dataset).mean("regularization")
 

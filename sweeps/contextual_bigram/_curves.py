@@ -62,7 +62,7 @@ def draw_runs(
 ) -> None:
     """A panel per curve, a color per kind of run.
 
-    `counted`: the caption says how many are left out. `options`: seeds.
+    `counted`: the caption says how many runs are left out. `options` are those of `plot.series`.
     """
     for ax, name in zip(axes, names, strict=False):
         for color, run in enumerate(data.run.values):

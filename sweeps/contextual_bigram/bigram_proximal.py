@@ -73,7 +73,7 @@ def rise(data: xr.Dataset) -> xr.DataArray:
 def regrowth(data: xr.Dataset) -> xr.DataArray:
     """The final distances of proximal runs over their least values.
 
-    It is 0 where a tenth of the excess loss is left.
+    They are 0 where a tenth of the excess loss is left.
     """
     distances = stack_metrics(data, *DISTANCES, run=PROX)
     excess = end("relative_excess_loss", PROX)(data)

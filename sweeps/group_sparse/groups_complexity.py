@@ -1,4 +1,4 @@
-"""How does the downstream error depend on d + D against dD, the margin and the number of samples?
+"""How does the downstream error depend on margin, number of samples, and d + D against dD?
 
 d = D = k, so that d + D = 2k and dD = k^2. W is that of 200 steps at eta = 12 / D^2 on 500 samples;
 it selects less for larger k (attention of 0.96 at k = 3, 0.81 at k = 8), which costs the most at
@@ -57,7 +57,10 @@ def samples_exponent(data: xr.Dataset) -> xr.DataArray:
 
 
 def needed(data: xr.Dataset) -> xr.DataArray:
-    """The number of samples at which the mean error falls to 0.1, in logarithms; NaN if none."""
+    """The number of samples at which the mean error falls to 0.1; NaN where it does not.
+
+    It is interpolated in both logarithms.
+    """
     error = errors(data)
     log, after = xr.apply_ufunc(np.log, error.clip(min=1e-6)), (error <= REACHED).argmax("samples")
     before = (after - 1).clip(min=0)

@@ -39,7 +39,7 @@ def pick(zipped: dict[str, list], *places: int) -> dict[str, list]:
 
 
 def runs(steps: int, **changes: Any) -> dict[str, Any]:
-    """A sweep of eight seeds in float32, recorded at the start and the end, with changes."""
+    """A sweep of eight seeds in float32, recorded at the start and the end, but for `changes`."""
     return {"seeds": 8, "steps": steps, "record": [0, steps], "dtype": "float32"} | changes
 
 

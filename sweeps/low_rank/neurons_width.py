@@ -103,12 +103,12 @@ def beyond_start(data: xr.Dataset, values: xr.DataArray) -> xr.DataArray:
 
 
 def norms_beyond_start(data: xr.Dataset) -> xr.DataArray:
-    """That of the norms of the small neurons."""
+    """`beyond_start` of the norms of the small neurons."""
     return beyond_start(data, among(data, data.neuron_norms, large=False))
 
 
 def largest_beyond_start(data: xr.Dataset) -> xr.DataArray:
-    """That of the largest projection of a neuron off L on a pattern other than its class's."""
+    """`beyond_start` of the largest projection of a neuron off L on a pattern not of its class."""
     return beyond_start(data, extremes(data, own_pattern=False)[0])
 
 

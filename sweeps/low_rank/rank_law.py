@@ -1,4 +1,4 @@
-"""Is the rank of a change that of the independent relevant patterns, or that of the classes?"""
+"""Does a change have the rank of the classes, or of relevant patterns that occur independently?"""
 
 import xarray as xr
 

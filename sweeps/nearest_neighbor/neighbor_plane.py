@@ -20,7 +20,7 @@ def flow(data: xr.Dataset, name: str) -> xr.DataArray:
 def draw(data: xr.Dataset) -> plot.Drawing:
     """Level lines of the loss with the directions of the flow, and runs.
 
-    The runs start at the left edge and at other places.
+    The runs start on a grid, which includes the left edge.
     """
     figure, axes = plot.panels(
         2,

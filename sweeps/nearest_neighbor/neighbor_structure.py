@@ -41,7 +41,7 @@ def distance(data: xr.Dataset) -> xr.DataArray:
 def draw(data: xr.Dataset) -> plot.Drawing:
     """Distance of W from its structure and xi1 against the number of prompts; the query's logit.
 
-    xi1 has a line for each route.
+    Distance and xi1 have a line for each route.
     """
     figure, axes = plot.panels(
         3,

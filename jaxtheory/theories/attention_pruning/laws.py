@@ -1,6 +1,6 @@
 """The source's inequalities with their constants.
 
-They are norms (appendix E), Lipschitz constants (F) and the Polyak-Lojasiewicz chain (G).
+They are about norms (appendix E), Lipschitz constants (F) and the Polyak-Lojasiewicz chain (G).
 
 Matrix norms are Frobenius norms over all sequences together unless stated otherwise. ||X||_2 is the
 spectral norm. The constants are derived, since those of the source are lost. None of them needs the
@@ -303,8 +303,8 @@ def dense_sharpness(problem: Problem, config: Config) -> Float[Array, ""]:
 def predict_boundary(problem: Problem, config: Config) -> Float[Array, ""]:
     """eta* = 2 (1 + beta) / ||H||_2, the largest step size at which descent on the mask settles.
 
-    It settles where the mask reproduces the attention, with H of `dense_sharpness`. Theorem 4.1
-    allows 1 / L_g. eta* is exact for the quadratic at such a mask, and says nothing about the way
-    there. Source: derived.
+    It settles at a mask that reproduces the attention; H is the Hessian there, ||H||_2 that of
+    `dense_sharpness`. Theorem 4.1 allows 1 / L_g. eta* is exact for the quadratic at such a mask,
+    and says nothing about the way there. Source: derived.
     """
     return 2 * (1 + config.momentum) / dense_sharpness(problem, config)

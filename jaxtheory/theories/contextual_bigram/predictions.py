@@ -46,7 +46,7 @@ def off_support_spread(
 ) -> Float[Array, ""]:
     """The standard deviation of the entries that Q does not attend to.
 
-    It is about their mean in each column, as the root mean square over columns.
+    It is taken about their mean in each column, as the root mean square over columns.
     """
     off = model.valid(config) & (problem.context == 0)
     count = jnp.maximum(jnp.sum(off, axis=0).astype(float), 1)

@@ -86,9 +86,9 @@ def next_sample(t: Time, problem: Problem, config: Config) -> Batch:
 def downstream_step(
     key: Array, t: Time, state: Params, _batch: tuple, problem: Problem, config: Config
 ) -> Params:
-    """A step of pre-training for t < tau, and of SGD at rate eta2 on one sample from tau on.
+    """A step of pre-training for t < tau; from tau on, a step of SGD on one sample at rate eta2.
 
-    At tau v starts from 0.
+    Each step takes the next sample, and v starts from 0 at tau.
 
     `attention` is "frozen", which keeps W, "trained", which moves it at the same rate, or
     "scratch", which moves it from W = 0.

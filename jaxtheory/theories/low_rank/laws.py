@@ -60,7 +60,7 @@ def dead_fraction(problem: Problem, config: Config) -> Float[Array, ""]:
 def small_fraction(problem: Problem, config: Config) -> Float[Array, ""]:
     """Phi(-kappa sigma sqrt(d) / (sqrt(L) |m|)), the share of neurons that stay small.
 
-    They do because they are inactive, or nearly so, on their own class mean m.
+    They stay small because they are inactive, or nearly so, on their own class mean m.
 
     The mean of L tokens is m + sigma z / sqrt(L): a neuron grows where o^T m exceeds -kappa times
     the size of its noise. kappa = 1.05 is fitted. It holds for Gaussian noise, with the mean |m|

@@ -178,7 +178,7 @@ def deviation(s: Float[Array, "tokens B"], prompts: Prompts) -> Float[Array, " B
 
 
 def squared_errors(s: Float[Array, "tokens B"], prompts: Prompts) -> Float[Array, " B"]:
-    """The error (f - y_{i*})^2, or its mean over labels where they are averaged.
+    """The squared error (f - y_{i*})^2, or its mean over labels where they are averaged.
 
     The mean is Q - 2 s* + 1 = sum_{i != i*} s_i^2 + (sum_{i != i*} s_i + s_q)^2.
     """

@@ -1,6 +1,7 @@
 """A walk on a circle: when does attention select the parent, and what does the value matrix learn?
 
-One softmax layer learns the walk. The parent is the last token, one step from the predicted state.
+One softmax layer learns the walk. The parent is the token of s_{N-1}, the last state seen, one step
+from the predicted s_N; the query follows it.
 
 Source: W. Shi and Y. Cao, "Towards Understanding Transformers in Learning Random Walks", arXiv
 2511.23239, and Y. Cao's talk about it. Only the abstract of the paper and the slides were read;

@@ -69,9 +69,9 @@ def predict_boundary(config: Config) -> Float[Array, ""]:
     """p*, the smallest p > 1/2 at which another lag scores as much as the parent.
 
     The scores are those of the second step of the population, so p* is the root of `parent_margin`;
-    it is NaN where no other lag does so below p = 1 - 1 / (2 GRID). It exists for K of about 17 and
-    more, falls with K, and lies near 1 on smaller circles. For p < 1/2 it is mirrored, 1 - p*. The
-    clockwise probability of the config is not read.
+    it is NaN where no other lag scores as much below p = 1 - 1 / (2 GRID). p* exists for K of about
+    17 and more, falls with K, and lies near 1 on smaller circles. For p < 1/2 it is mirrored, 1 -
+    p*. The clockwise probability of the config is not read.
     Source: derived; it says where the theorem's selection, for any 0 < p < 1, is not that of the
     first steps.
     """

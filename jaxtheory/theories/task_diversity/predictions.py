@@ -10,7 +10,7 @@ from jaxtheory.theories.task_diversity.model import Config, Params, Problem
 
 
 def metrics(params: Params, problem: Problem, config: Config) -> dict:
-    """Return the errors on fresh and on training tasks, and the size of the weights.
+    """Return the metrics: errors on fresh and training tasks, training loss, size of the weights.
 
     Errors are exact expectations of (y - f)^2 over prompts, noise of y included.
 

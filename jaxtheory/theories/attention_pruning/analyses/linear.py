@@ -122,8 +122,8 @@ def sparsegpt(
 
     The mask of a block of inputs is chosen when the block is reached, by the smallest w_ji^2 /
     U_jj^2 over the whole block, all outputs together (the reference code prunes one more). For N:M
-    the blocks have M inputs. If `mask` is given, it is used instead. Dead inputs get zero weights.
-    Source: Frantar and Alistarh 2023.
+    the blocks have M inputs. If `mask` is given (True where a weight is kept), it is used instead.
+    Dead inputs get zero weights. Source: Frantar and Alistarh 2023.
     """
     m = jnp.shape(weights)[0]
     size = min(block_size if rule.pattern is None else rule.pattern[1], m)

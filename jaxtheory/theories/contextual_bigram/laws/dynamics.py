@@ -105,8 +105,8 @@ def start(problem: Problem) -> population.Alignment:
 def path(length: int, problem: Problem, config: Config, prox: bool = False) -> population.Alignment:
     """The alphas at steps 0..length-1 from the start.
 
-    With `prox`, the second stage is thresholded and sparsified where lambda > 0. It is then exact
-    for uniform weights as long as attended entries exceed lambda.
+    With `prox`, the second stage is thresholded and sparsified where lambda > 0. The path is then
+    exact for uniform weights as long as attended entries exceed lambda.
     """
 
     def following(

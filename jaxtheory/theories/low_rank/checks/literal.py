@@ -73,7 +73,7 @@ def loss(params: Params, batch: Batch, problem: Problem, config: Config) -> Floa
 
 
 def without(params: Params, mask: Array) -> Params:
-    """W_O with the neurons of a mask, the others set to zero."""
+    """W_O with the neurons that a mask keeps, the others set to zero."""
     return params._replace(output=jnp.where(mask[:, None], params.output, 0))
 
 
