@@ -134,7 +134,7 @@ FIGURE = Figure(
         Claim(
             "AP-7",
             origin=derived(),
-            statement="A step 3 times past the stability edge costs at least 0.5 in error, which explains the left arm of the U.",
+            statement="A step 3 times past the stability edge costs at least 0.5 in error, which explains the left arm of the U of the error over lambda.",
             why="The source takes the left arm for a property of lambda, but its step c/lambda is too large there.",
             measure=lambda d: excess(d).where(half(d).stability_ratio > 3).mean("regularization"),
             bound=at_least(0.5),
@@ -142,7 +142,7 @@ FIGURE = Figure(
         Claim(
             "AP-9",
             origin=derived(),
-            statement="At the largest lambda the error is that of the one-shot score, within 0.05 (P2, P3), which explains the right arm of the U.",
+            statement="At the largest lambda the error is that of the one-shot score, within 0.05 (P2, P3), which explains the right arm of the U of the error over lambda.",
             why="A large lambda leaves a closed-form score, so the descent could be saved there.",
             measure=lambda d: (
                 abs(fitted(d) - final(d, LIMIT)).isel(regularization=-1).sel(preset=["P2", "P3"])

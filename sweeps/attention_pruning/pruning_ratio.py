@@ -60,7 +60,7 @@ FIGURE = Figure(
         Claim(
             "AP-51",
             origin=derived(),
-            statement="From rho = 0.2 to 0.9 the gradient mask does outperform both Wanda and SparseGPT on its calibration data.",
+            statement="From rho = 0.2 to 0.9 the gradient mask outperforms both Wanda and SparseGPT on its calibration data.",
             why="It gives the range in which the advantage of the source is real.",
             measure=lambda d: lead(d).sel(pruning_ratio=slice(0.15, None)),
             bound=at_most(0.0),

@@ -62,7 +62,7 @@ FIGURE = Figure(
         Claim(
             "AP-33",
             origin=derived(),
-            statement="At equal rho, one mask on W has the smaller calibration error, by at least 0.05, although it keeps half as many weights.",
+            statement="At equal rho, one mask on W has a smaller calibration error than masks on both W_Q and W_K, by at least 0.05, although it keeps half as many weights.",
             why="Equation (1), which real models need, gives up part of the gain.",
             measure=lambda d: (
                 best(d).sel(algorithm="two_mask") - best(d).sel(algorithm="gradient_descent")

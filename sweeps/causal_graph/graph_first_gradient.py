@@ -96,7 +96,7 @@ FIGURE = Figure(
         Claim(
             "CG-7",
             origin=derived("derived: the first gradient of long prompts"),
-            statement="Over j < i it has a correlation of at least 0.9 with the overlap G, for T = 8 to 64 and α = 0.1 to 0.5.",
+            statement="Over j < i the first gradient of A1 has a correlation of at least 0.9 with the overlap G, for T = 8 to 64 and α = 0.1 to 0.5.",
             measure=lambda data: at_start(data.gradient_overlap).sel({ALPHA: slice(None, MIDDLE)}),
             bound=at_least(0.9),
             panel=1,
@@ -105,7 +105,7 @@ FIGURE = Figure(
         Claim(
             "CG-8",
             origin=derived("derived: odd powers cancel"),
-            statement="At lag 2 the descent direction is negative, though the information is positive there: its mean over that at the parent, for T = 8 to 64 and α = 0.5.",
+            statement="At lag 2 the first descent direction of A1 is negative, though the information is positive there: its mean over that at the parent, for T = 8 to 64 and α = 0.5.",
             measure=lambda data: second_lag(data).sel({ALPHA: MIDDLE}),
             bound=at_most(-0.05),
             why="The grandparent has information on the token, and the first step moves attention away from it.",

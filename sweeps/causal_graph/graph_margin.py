@@ -164,7 +164,7 @@ FIGURE = Figure(
         Claim(
             "CG-21",
             origin=derived("derived: the last steps of the descent of a row"),
-            statement="It does so as slowly as a logarithm: 1 − cosine at t = 1000 over that of the margins log(η i D_ij t), where D_ij is the slope at the parent less that at j once all attention is on the parents.",
+            statement="With A2 fixed and η = 100 the first layer nears the max-margin direction of the parents as slowly as a logarithm: 1 − cosine at t = 1000 over that of the margins log(η i D_ij t), where D_ij is the slope at the parent less that at j once all attention is on the parents.",
             measure=over_law,
             bound=between(0.9, 1.1),
             why="The attention to a wrong token falls as 1/t, so that 1 − cosine falls as 1/log² t, with known constants.",
@@ -172,7 +172,7 @@ FIGURE = Figure(
         Claim(
             "CG-22",
             origin=derived(SOURCE),
-            statement="The condition of that theory is met there: each D_ij is positive at t = 1000, in each run.",
+            statement="With A2 fixed and η = 100 the condition of max-margin token selection is met: the slope at the parent less that at any other token j, D_ij, is positive at t = 1000, in each run.",
             measure=lambda data: smallest_gap(data).sel(training=FIXED),
             bound=at_least(0.0),
             statistic="each",
@@ -181,7 +181,7 @@ FIGURE = Figure(
         Claim(
             "CG-23",
             origin=derived("measured: the second layer trained along"),
-            statement="With A2 trained along it is not met at t = 1000: the smallest D_ij over the largest is at most −0.05 on average.",
+            statement="With A2 trained along (η = 100) the condition of max-margin token selection is not met at t = 1000: of D_ij, the slope at the parent less that at j, the smallest over the largest is at most −0.05 on average.",
             measure=lambda data: smallest_gap(data).sel(training=JOINT),
             bound=at_most(-0.05),
             why="A strong second layer reads tokens in which the first one mixes others with the parent.",
@@ -189,7 +189,7 @@ FIGURE = Figure(
         Claim(
             "CG-24",
             origin=derived("measured: the second layer trained along"),
-            statement="There A1 comes near the direction and leaves it again: its cosine falls by at least 0.02 from t = 30 or 100 to t = 1000.",
+            statement="With A2 trained along (η = 100) A1 comes near and then leaves the max-margin direction of the parents: their cosine falls by at least 0.02 from t = 30 or 100 to t = 1000.",
             measure=lambda data: (
                 data.direction.sel(training=JOINT, step=[30, 100]).max("step")
                 - last(data.direction).sel(training=JOINT)
@@ -200,7 +200,7 @@ FIGURE = Figure(
         Claim(
             "CG-25",
             origin=derived("measured: one large step"),
-            statement="At η = 10⁴ the first step decides: the cosine is at most 0.9 at t = 1000 with A2 fixed.",
+            statement="At η = 10⁴ the first step decides how near A1 comes to the max-margin direction of the parents: their cosine is at most 0.9 at t = 1000 with A2 fixed.",
             measure=lambda data: last(data.direction).sel(training=LARGE),
             bound=at_most(0.9),
             why="After a step that makes all margins large, a gradient of order e^(−margin) cannot turn A1 any more.",

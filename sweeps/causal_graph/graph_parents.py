@@ -112,7 +112,7 @@ FIGURE = Figure(
         Claim(
             "CG-4",
             origin=derived("measured: the gap of short prompts"),
-            statement="On chains with T = 16 the loss ends at most 3/4 of that way, although each parent was found.",
+            statement="On chains with T = 16 the loss ends at most 3/4 of the way from the unigram level to that of the posterior mean, although each parent was found.",
             measure=lambda data: solved(data).sel(graph="chain"),
             bound=at_most(0.75),
             why="An output that is a share of attention cannot add α to a count, as the posterior mean does.",

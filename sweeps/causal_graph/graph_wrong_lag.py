@@ -110,7 +110,7 @@ FIGURE = Figure(
         Claim(
             "CG-18",
             origin=derived("measured: attention by lag on flat chains"),
-            statement="They go to tokens far before: the mean attention at lag 6 exceeds that at the parent, for T = 8 and α = 64.",
+            statement="On flat chains the first layer attends to tokens far before: its mean attention at lag 6 exceeds that at the parent, for T = 8 and α = 64.",
             measure=lambda data: flat(far(data), FLATTER),
             bound=at_least(0.01),
             why="The wrong lag is the same in each run, so that it comes from the model and not from noise.",

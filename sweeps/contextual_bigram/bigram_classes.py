@@ -160,7 +160,7 @@ FIGURE = Figure(
         Claim(
             "CB-96",
             origin=derived("derived: the rate of its law e^(-c t)"),
-            statement="Under sign descent with B = 256 it is log(1 + (N - 1) e^(-2 eta t)) for every class: each is within 5 % of it on average over t = 1 to 1000.",
+            statement="Under sign descent with B = 256 the loss of every class is log(1 + (N - 1) e^(-2 eta t)): each is within 5 % of it on average over t = 1 to 1000.",
             measure=over_law(SIGN, "sign", 1, 1000),
             bound=between(0.95, 1.05),
             why="The frequency of a class has no part in it, and c is 2 eta.",
@@ -168,7 +168,7 @@ FIGURE = Figure(
         Claim(
             "CB-97",
             origin=derived("derived: signs of a batch"),
-            statement="With B = 4 it returns: the margin of class k grows by 2 eta (1 - (1 - pi_k)^B) a step, the probability that it is in the batch, within 10 % on average for each of ten classes.",
+            statement="Under sign descent with B = 4 the frequency of a class matters again: the margin of class k grows by 2 eta (1 - (1 - pi_k)^B) a step, the probability that the class is in the batch, within 10 % on average for each of ten classes.",
             measure=speed,
             bound=between(0.9, 1.1),
             why="The advantage of sign descent is one of batches that contain every class.",
@@ -184,7 +184,7 @@ FIGURE = Figure(
         Claim(
             "CB-99",
             origin=derived("derived: stationary law of SGD"),
-            statement="With a share of 0.3 of noisy labels the law ends at the floor eta (1 - |P_k|^2) / (4 B), the same for rare classes: over the second half of 4000 steps the mean of each class is 0.8 to 1.25 times it.",
+            statement="With a share of 0.3 of noisy labels the loss of a class, rare or not, under descent ends at the floor eta (1 - |P_k|^2) / (4 B): over the second half of 4000 steps the mean of each class is 0.8 to 1.25 times it.",
             measure=over_law(NOISY, "floor", LATE, STEPS),
             bound=between(0.8, 1.25),
             why="Next tokens are never certain, so that 1 / (pi_k t) describes the way to a floor that only eta and B decide.",

@@ -144,7 +144,7 @@ FIGURE = Figure(
         Claim(
             "CB-104",
             origin=derived("derived: alpha_V = theta rho against the drift d = 1 / (T K_Q)"),
-            statement="At rho = 1/512, far below Q / (theta T) = 0.16, it saves at most a tenth of them.",
+            statement="At rho = 1/512, far below Q / (theta T) = 0.16, fine-tuning saves at most a tenth of the steps of stage one.",
             measure=share_saved(FAR),
             bound=at_most(0.1),
             why="A correlation “as small as” one likes is enough only with the one step and its samples, and not for steps.",
@@ -152,7 +152,7 @@ FIGURE = Figure(
         Claim(
             "CB-105",
             origin=derived("derived: the linear system of stage one from alpha_V > 0"),
-            statement="The time that is saved is log(1 + alpha_V / d), alpha_V that of the start, with its corrections at the level alpha_A = 0.2: their difference is -0.4 to 0.4 on average at each of six rho from 1/512 to 1.",
+            statement="The time eta t that fine-tuning saves is log(1 + alpha_V / d), alpha_V that of the start, with its corrections at the level alpha_A = 0.2: their difference is -0.4 to 0.4 on average at each of six rho from 1/512 to 1.",
             measure=lambda d: saved(d, steps(d)) - saved(d, law(d)),
             bound=between(-0.4, 0.4),
             why="It says for any task what pre-training is worth in steps, and where it stops.",
@@ -169,7 +169,7 @@ FIGURE = Figure(
         Claim(
             "CB-107",
             origin=derived("derived: stage one with Delta_V, lemma C.5"),
-            statement="At theta = 1 it is not small: the median run takes longer to alpha_A = 0.2 than without Delta_V.",
+            statement="At theta = 1 and rho = 1/64 the influence of Delta_V on the dynamics is not small: the median run takes longer to alpha_A = 0.2 than without Delta_V.",
             measure=over_law(WHOLE),
             bound=at_least(1.0),
             statistic="median",

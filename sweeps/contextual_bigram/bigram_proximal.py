@@ -190,7 +190,7 @@ FIGURE = Figure(
         Claim(
             "CB-1",
             origin=interpretation(PAPER, "section 5.1"),
-            statement="“the similarity between the ground truth and parameters quickly converges close to 1”, read as: from 100 steps after the switch on, each proximal run has cosines of A and Q, and of V and P (centered), of at least 0.93.",
+            statement="“the similarity between the ground truth and parameters quickly converges close to 1”, read as: from 100 steps after the switch to proximal steps on, each proximal run has cosines of A and Q, and of V and P (centered), of at least 0.93.",
             measure=similarity,
             bound=at_least(0.93),
             statistic="each",
@@ -265,7 +265,7 @@ FIGURE = Figure(
         Claim(
             "CB-91",
             origin=interpretation(PAPER, "appendix I"),
-            statement="“the distance to the ground-truth increases after some point”, read as of the curve in t: |A - Q| of each proximal run is least within 200 steps of the switch, and rises in at least 0.8 of the intervals of 50 steps after that.",
+            statement="“the distance to the ground-truth increases after some point”, read as of the curve in t: |A - Q| of each proximal run is least within 200 steps of the switch to proximal steps, and rises in at least 0.8 of the intervals of 50 steps after that.",
             measure=rising,
             bound=at_least(0.8),
             statistic="each",
@@ -274,7 +274,7 @@ FIGURE = Figure(
         Claim(
             "CB-92",
             origin=interpretation(PAPER, "appendix I"),
-            statement="“while representing the same function”, read as of the curve in t: while |A - Q| grows, from 150 steps after the switch to the end, alpha_A alpha_V of the median proximal run stays between 0.8 and 1.",
+            statement="“while representing the same function”, read as of the curve in t: while |A - Q| grows, from 150 steps after the switch to proximal steps until the end, alpha_A alpha_V of the median proximal run stays between 0.8 and 1.",
             measure=product,
             bound=between(0.8, 1.0),
             statistic="median",
@@ -283,7 +283,7 @@ FIGURE = Figure(
         Claim(
             "CB-93",
             origin=derived("derived from appendix I, without a regularization"),
-            statement="SGD leaves the ground truth as well, without any regularization: from 150 steps after the switch to the end, |A - Q| grows by a tenth or more while the excess loss falls, in each run.",
+            statement="SGD leaves the ground truth even without any regularization: from 150 steps after the switch to stage two until the end, |A - Q| grows by a tenth or more while the excess loss falls, in each run.",
             measure=turn_of_sgd,
             bound=at_least(1.1),
             statistic="each",
@@ -304,7 +304,7 @@ FIGURE = Figure(
         Claim(
             "CB-16",
             origin=derived("derived from appendix I, without its second half"),
-            statement="Before normalization proximal gradient descent does perform better: the distances and cosines of A and V, and |Delta_A|, are each better on more than half of the tasks.",
+            statement="Before normalization proximal gradient descent performs better than SGD: the distances and cosines of A and V, and |Delta_A|, are each better on more than half of the tasks.",
             measure=better(*BEFORE),
             bound=at_least(0.5),
             statistic="share",

@@ -97,7 +97,7 @@ FIGURE = Figure(
         Claim(
             "CB-36",
             origin=derived("derived, from equation (9) and the noise at the start"),
-            statement="The share of the right sign is the mean of Phi(z): at eta = 0.0125 and B = 16 and 64, over all T, the two differ by at most 0.1.",
+            statement="The share of tasks on which stage one takes the right sign is the mean of Phi(z): at eta = 0.0125 and B = 16 and 64, over all T, the two differ by at most 0.1.",
             measure=lambda d: (sign(d) - law(d)).sel({ETA: SLOW}),
             bound=between(-0.1, 0.1),
             where="together",
@@ -106,7 +106,7 @@ FIGURE = Figure(
         Claim(
             "CB-37",
             origin=interpretation(PAPER, "section 3.2"),
-            statement="“It either takes” T “fresh samples each step to reveal the signal or” T “steps (whence also” T “samples) for the random noises to (hopefully) cancel with each other”, read as: with a quarter of the batch and four times as many steps of a quarter of the rate, the share of the right sign is the same within 0.1 over all T.",
+            statement="Stage one: “It either takes” T “fresh samples each step to reveal the signal or” T “steps (whence also” T “samples) for the random noises to (hopefully) cancel with each other”, read as: a quarter of batch and rate with four times the steps has the same share of the right sign within 0.1 over all T.",
             measure=lambda d: (
                 sign(d).sel({ETA: SLOW, B: 16}, drop=True)
                 - sign(d).sel({ETA: 0.05, B: 64}, drop=True)

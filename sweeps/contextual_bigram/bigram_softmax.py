@@ -78,7 +78,7 @@ FIGURE = Figure(
         Claim(
             "CB-29",
             origin=interpretation(PAPER, "section 5.2"),
-            statement="“there will be a sample-intensive initial stage, and after the model and the target have a nontrivial correlation, proximal gradient descent/SGD will become much more sample efficient”, read as: at the same samples a step, the excess loss of the median run falls at least 4 times as fast from 0.9 to 0.1 of its start as before, for proximal steps, SGD and softmax attention.",
+            statement="“there will be a sample-intensive initial stage, and after the model and the target have a nontrivial correlation, proximal gradient descent/SGD will become much more sample efficient”, read as: at equal samples a step, the median run's excess loss falls at least 4 times as fast from 0.9 to 0.1 of its start as before, for prox, SGD and softmax.",
             measure=acceleration,
             bound=at_least(4.0),
             statistic="median",

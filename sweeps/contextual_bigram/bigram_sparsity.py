@@ -88,7 +88,7 @@ FIGURE = Figure(
             origin=derived(
                 "derived: the noise of an entry does not contain Q, its signal is alpha_A / Q"
             ),
-            statement="Position by position it is 2: the variance of an entry off the support over (alpha_A / Q)^2 has an exponent of 1.8 to 2.2 in Q.",
+            statement="In each entry of A the noise over the squared signal grows as the square of Q: the variance of an entry off the support over (alpha_A / Q)^2 has an exponent of 1.8 to 2.2 in Q (T = 1024, B = 2^18).",
             measure=lambda d: exponent(of_entries(d), Q),
             bound=between(1.8, 2.2),
             why="Threshold and rounding compare single entries, and so need the larger power of samples.",
@@ -96,7 +96,7 @@ FIGURE = Figure(
         Claim(
             "CB-102",
             origin=derived("derived: alpha_V = d sinh s with d = 1 / (T K_Q)"),
-            statement="In steps, more attended positions are cheaper: stage one takes 0.8 to 1.2 times log Q / eta fewer steps.",
+            statement="In steps, more attended positions are cheaper: with Q = 8 stage one takes 0.8 to 1.2 times log Q / eta fewer steps than with Q = 1.",
             measure=slower,
             bound=between(0.8, 1.2),
             why="The drift that starts the growth is the larger the more positions are attended.",

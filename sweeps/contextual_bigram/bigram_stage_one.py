@@ -74,7 +74,7 @@ FIGURE = Figure(
         Claim(
             "CB-63",
             origin=interpretation(PAPER, "section 3.2"),
-            statement="“would quickly boost it”, read as: the number of steps of stage one grows as 0.8 to 1.2 times log T / eta (B = 2^20, both rates).",
+            statement="Stage one “would quickly boost it”, the signal, read as: the number of steps of stage one grows as 0.8 to 1.2 times log T / eta (B = 2^20, both rates).",
             measure=lambda d: d[ETA] * change(measured(0, MANY)(d)),
             bound=between(0.8, 1.2),
             why="Long contexts cost hardly any steps, so that the samples must be paid in each step.",
@@ -98,7 +98,7 @@ FIGURE = Figure(
         Claim(
             "CB-85",
             origin=derived("derived, beside lemma D.1 (b), whose second bound is lost"),
-            statement="|Delta_V|^2 at the end of stage one does not grow so: its exponent in T is at most 0.5 over both rates and batches, half of that of |Delta_A|^2.",
+            statement="At the end of stage one |Delta_V|^2 does not grow with T as |Delta_A|^2 does: its exponent in T is at most 0.5 over both rates and batches, half of that of |Delta_A|^2.",
             measure=lambda d: 2 * change(np.log(at_end(d, d.value_residual))),
             bound=at_most(0.5),
             where="together",

@@ -132,7 +132,7 @@ FIGURE = Figure(
         Claim(
             "CB-62",
             origin=derived("derived: lambda below the noise of a step"),
-            statement="At the lambda = 1e-5 of the experiments (B = 1024), at least a fifth of the entries become smaller than -lambda.",
+            statement="At the lambda = 1e-5 of the experiments (B = 1024), at least a fifth of the entries of A become smaller than -lambda before the prox.",
             measure=at(SMALL, end("below_lambda", WEAK + BEFORE)),
             bound=at_least(0.2),
             panel=-1,

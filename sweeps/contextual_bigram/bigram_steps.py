@@ -83,7 +83,7 @@ FIGURE = Figure(
         Claim(
             "CB-74",
             origin=interpretation(PAPER, "section 3.3"),
-            statement="“Similar to Stage 1, this also only takes” few steps, read as: the number of steps to a hundredth of the excess loss changes with T with an exponent of -0.1 to 0.1 (B = 2^24, both rates).",
+            statement="Stage two: “Similar to Stage 1, this also only takes” few steps, read as: the number of steps to a hundredth of the excess loss changes with T with an exponent of -0.1 to 0.1 (B = 2^24, both rates).",
             measure=lambda d: exponent(steps(d, 0.01), T),
             bound=between(-0.1, 0.1),
             why="The cost of long contexts is in stage one alone, if stage two does not grow with them.",

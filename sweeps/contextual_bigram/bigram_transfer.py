@@ -108,7 +108,7 @@ FIGURE = Figure(
         Claim(
             "CB-48",
             origin=derived("derived, lemma H.2 bounds it"),
-            statement="Off the support, the standard deviation after the one step is that of the formula, which does not contain T, within 4.5 % on average, in every cell.",
+            statement="Off the support, the standard deviation of the entries of A after the one large step is that of the closed form, which does not contain T, within 4.5 % on average, in every cell.",
             measure=lambda d: measured(d, SPREAD) / law(d, SPREAD),
             bound=between(0.955, 1.045),
             minimum=2,

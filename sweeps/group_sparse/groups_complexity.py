@@ -149,7 +149,7 @@ FIGURE = Figure(
         Claim(
             "GS-33",
             origin=interpretation(PAPER, "theorem: 1/gamma^2"),
-            statement="1/gamma^2 is read as an error over 10 to 60 samples that falls with gamma, and not faster than that: its exponent is within [-2, -0.1] for every k.",
+            statement="The factor 1/gamma^2 of the downstream error is read as an error with W frozen over 10 to 60 samples that falls with gamma, and not faster than that: its exponent is within [-2, -0.1] for every k = d = D.",
             measure=lambda d: exponent(frozen(early(d)), "margin"),
             bound=between(-2.0, -0.1),
             why="The margin decides how hard the task is, and the theorem may exaggerate by how much.",
@@ -157,7 +157,7 @@ FIGURE = Figure(
         Claim(
             "GS-34",
             origin=interpretation(PAPER, "theorem: log^2 n / n"),
-            statement="log^2 n / n is read as an error that falls at least as fast from 20 to 800 samples at gamma = 0.1: the exponent of error n / log^2 n is at most 0 for every k.",
+            statement="The factor log^2 n / n of the downstream error is read as an error that falls at least as fast from 20 to 800 samples at gamma = 0.1: the exponent of error n / log^2 n is at most 0 for every k = d = D.",
             measure=lambda d: samples_exponent(d).sel(margin=0.1),
             bound=at_most(0.0),
             expect="fails",
@@ -166,7 +166,7 @@ FIGURE = Figure(
         Claim(
             "GS-35",
             origin=interpretation(PAPER, "sample complexity d + D against dD"),
-            statement="d + D is read as: for the n at which the error is 0.1, n / log^2 n grows with k with an exponent of at most 1, at gamma = 0.1.",
+            statement="A downstream sample complexity of d + D is read as: for the n at which the error with W frozen is 0.1, n / log^2 n grows with k = d = D with an exponent of at most 1, at gamma = 0.1.",
             measure=lambda d: size_exponent(frozen(needed(d)), logs=True),
             bound=at_most(1.0),
             why="It is the gain that the paper claims: samples in proportion to d + D.",
@@ -174,7 +174,7 @@ FIGURE = Figure(
         Claim(
             "GS-38",
             origin=interpretation(PAPER, "sample complexity d + D against dD"),
-            statement="dD for logistic regression is read as: that n grows with k with an exponent within [1.4, 2.9], at gamma = 0.1.",
+            statement="A sample complexity of dD for logistic regression is read as: the n at which its downstream error is 0.1 grows with k = d = D with an exponent within [1.4, 2.9], at gamma = 0.1.",
             measure=lambda d: size_exponent(logistic(needed(d))),
             bound=between(1.4, 2.9),
             why="It is the cost without a transformer, to which the gain is compared.",
@@ -182,7 +182,7 @@ FIGURE = Figure(
         Claim(
             "GS-39",
             origin=derived("measured"),
-            statement="The exponent of k in n is smaller with W frozen than for logistic regression, at gamma = 0.1.",
+            statement="The exponent of k = d = D in the n at which the downstream error is 0.1 is smaller with W frozen than for logistic regression, at gamma = 0.1.",
             measure=lambda d: size_exponent(logistic(needed(d))) - size_exponent(frozen(needed(d))),
             bound=at_least(0.0),
             why="It compares both exponents in the same runs, whatever their values.",

@@ -117,7 +117,7 @@ FIGURE = Figure(
         Claim(
             "GS-62",
             origin=interpretation(PAPER, "theorem: the direction of v"),
-            statement="That error at equal times, where epsilon D is of order T^(-1/3) and the bound falls as exp(-Theta(sqrt D)), is read as: on 500 samples at t = 512, it falls from D = 4 to 12, with an exponent of at most -0.5 (a constant of 0.4 or more).",
+            statement="A direction error at equal times of at most epsilon D exp(-Theta(sqrt D)), where epsilon D is of order T^(-1/3), is read as: on 500 samples at t = 512, it falls from D = 4 to 12, with an exponent of at most -0.5 (a constant of 0.4 or more).",
             measure=lambda data: power(at_equal(data)),
             bound=at_most(-0.5),
             expect="fails",
@@ -126,7 +126,7 @@ FIGURE = Figure(
         Claim(
             "GS-63",
             origin=derived("derived: noise of D groups against the signal of one"),
-            statement="After the first step on n samples, the mean squared error of the direction is pi D (d - 1) / (2 n), for D = 4 to 12: the ratio of both is 0.6 to 1.4 on average over D.",
+            statement="After the first step on n samples, the mean squared error of the direction of v is pi D (d - 1) / (2 n), for D = 4 to 12: the ratio of both is 0.6 to 1.4 on average over D.",
             measure=first,
             bound=between(0.6, 1.4),
             where="together",

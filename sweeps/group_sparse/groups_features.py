@@ -48,7 +48,7 @@ FIGURE = Figure(
         Claim(
             "GS-36",
             origin=interpretation(PAPER, "theorem"),
-            statement="“an arbitrary distribution satisfying” sub-Gaussian tails and a margin is read as these three laws: with the W of Gaussian pre-training frozen, the accuracy is above that of training from scratch by at least 0.1 over 10 to 60 samples, for each law.",
+            statement="“an arbitrary distribution satisfying” sub-Gaussian tails and a margin is read as Gaussian, uniform and Rademacher features: with the W of Gaussian pre-training frozen, the accuracy is above that of training from scratch by at least 0.1 over 10 to 60 samples, for each law.",
             measure=lambda d: lead(d, "from scratch"),
             bound=at_least(0.1),
             why="The theorem asks for tails and a margin only, and Gaussian pre-training could have needed Gaussian tasks.",

@@ -110,7 +110,7 @@ FIGURE = Figure(
         Claim(
             "GS-56",
             origin=derived("symmetry of the groups"),
-            statement="Its block of positions says little: the cosine of W22 alone is at least 0.97 at the third step, at n = 500 and η = 0.1.",
+            statement="The block of positions of W says little: the cosine of W22 alone with the smallest matrix that gives the relevant group a margin is at least 0.97 at the third step, at n = 500 and η = 0.1.",
             measure=lambda data: data.of_positions.sel(training=MANY, step=3),
             bound=at_least(0.97),
             why="No group but the relevant one is distinguished, so that the first steps already have this form.",
@@ -118,7 +118,7 @@ FIGURE = Figure(
         Claim(
             "GS-57",
             origin=derived("measured: v trained along on few samples"),
-            statement="With n = 100 W leaves the direction again: its cosine falls by at least 0.03 from its largest value to t = 1000.",
+            statement="With n = 100 and η = 0.1 W leaves the direction of the smallest matrix that gives the relevant group a margin: their cosine falls by at least 0.03 from its largest value to t = 1000.",
             measure=lambda data: cosines(data, FEW).max("step") - last(cosines(data, FEW)),
             bound=at_least(0.03),
             why="On a sample another group may fit the label better, and W learns it from the features.",
@@ -126,7 +126,7 @@ FIGURE = Figure(
         Claim(
             "GS-58",
             origin=derived("measured: one large step"),
-            statement="At η = 2 W turns away: the cosine is at most 0.3 at t = 1000 with n = 500.",
+            statement="At η = 2 W turns away from the smallest matrix that gives the relevant group a margin: their cosine is at most 0.3 at t = 1000 with n = 500.",
             measure=lambda data: last(cosines(data, LARGE)),
             bound=at_most(0.3),
             why="Large steps make W overshoot, and a saturated attention hardly turns back.",

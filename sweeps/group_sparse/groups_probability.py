@@ -136,7 +136,7 @@ FIGURE = Figure(
         Claim(
             "GS-64",
             origin=interpretation(PAPER, "theorem: the second term of the error"),
-            statement="With probability 1 - delta an error of O~(log(1/delta)/n), its dependence on n, read as: from n = 25 to 200 the excess of the quantile 1 - delta over the median falls at least as log^2 n / n, for delta = 0.25 to 0.02.",
+            statement="With probability 1 - delta an error of O~(log(1/delta)/n) in its dependence on n, read as: from n = 25 to 200 the excess of the quantile 1 - delta over the median falls at least as log^2 n / n, for delta = 0.25 to 0.02.",
             measure=in_samples,
             bound=at_most(0.0),
             why="A theorem that holds with high probability is about unlucky runs, not about the mean.",
@@ -144,7 +144,7 @@ FIGURE = Figure(
         Claim(
             "GS-65",
             origin=interpretation(PAPER, "theorem: the second term of the error"),
-            statement="With probability 1 - delta an error of O~(log(1/delta)/n), with one constant, read as: the excess of the quantile 1 - delta over the median is at most 4 log(1/delta)/n, for delta = 0.25 to 0.02 and n = 25 to 200.",
+            statement="With probability 1 - delta an error of O~(log(1/delta)/n) with one constant, read as: the excess of the quantile 1 - delta over the median is at most 4 log(1/delta)/n, for delta = 0.25 to 0.02 and n = 25 to 200.",
             measure=over_law,
             bound=at_most(4.0),
             why="It gives the second term of the theorem a constant that covers one run in fifty.",
@@ -152,7 +152,7 @@ FIGURE = Figure(
         Claim(
             "GS-66",
             origin=derived("measured"),
-            statement="For few samples, n = 25 and 50, the excess grows no faster than the logarithm: from delta = 0.1 to 0.02 it grows at most by 1.25 times the ratio of log(0.5/delta).",
+            statement="For few samples, n = 25 and 50, the excess of the error's quantile 1 - delta over the median grows no faster than the logarithm: from delta = 0.1 to 0.02 it grows at most by 1.25 times the ratio of log(0.5/delta).",
             measure=in_delta,
             bound=at_most(1.25),
             why="The tail is that of an exponential law, so that very bad runs are as rare as the theorem says.",

@@ -149,7 +149,7 @@ FIGURE = Figure(
         Claim(
             "GS-25",
             origin=interpretation(PAPER, "theorem: T* = D^3 v 1/(D^3 epsilon^3)"),
-            statement="S of at least 1 - exp(-Theta(D)) at T* is read as: at t = D^3 the logarithm of what is missing falls at least 1.8 times as much from D = 8 to 12 as from 4 to 6 (2 for an exponential, 1 for a power).",
+            statement="S of at least 1 - exp(-Theta(D)) at T* is read as: at t = D^3 the logarithm of 1 - S falls at least 1.8 times as much from D = 8 to 12 as from 4 to 6 (2 for an exponential, 1 for a power).",
             measure=bending,
             bound=at_least(1.8),
             expect="fails",
@@ -158,7 +158,7 @@ FIGURE = Figure(
         Claim(
             "GS-26",
             origin=derived("measured"),
-            statement="What is missing at t = D^3 is a power of D, with an exponent within [-2.5, -0.8].",
+            statement="The attention that the relevant group misses at t = D^3, 1 - S, is a power of D, with an exponent within [-2.5, -0.8].",
             measure=lambda d: exponent(missing(d), "run"),
             bound=between(-2.5, -0.8),
             why="It is what remains in place of the exponential.",
@@ -174,7 +174,7 @@ FIGURE = Figure(
         Claim(
             "GS-42",
             origin=derived(),
-            statement="There, the loss approaches D^(-5/3): it is (RATE/D)^(2/3) (3 eta t)^(-1/3), constants included, up to a factor within [0.9, 1.3] for D = 8 and 12.",
+            statement="At t = D^3 the loss approaches D^(-5/3): it is (RATE/D)^(2/3) (3 eta t)^(-1/3), constants included, up to a factor within [0.9, 1.3] for D = 8 and 12.",
             measure=lambda d: (lambda end: end.test_loss / end.predicted_loss_rate)(
                 at_schedule(d).sel(run=[8, 12])
             ),
@@ -201,7 +201,7 @@ FIGURE = Figure(
         Claim(
             "GS-51",
             origin=interpretation(PAPER, "theorem: T* = D^3 v 1/(D^3 epsilon^3)"),
-            statement="“w.h.p.” and for all queries is read as: at t = D^3, what is missing on the worst of 1000 test samples and all queries falls with D, with an exponent of at most -0.3.",
+            statement="“w.h.p.” and for all queries is read as: at t = D^3, the attention that the relevant group misses on the worst of 1000 test samples and all queries falls with D, with an exponent of at most -0.3.",
             measure=lambda d: exponent(
                 (1 - at_schedule(d).relevant_attention_worst).mean("seed"), "run"
             ),

@@ -99,7 +99,7 @@ FIGURE = Figure(
         Claim(
             "IR-14",
             origin=derived("derived: three weights in a path"),
-            statement="In the separate form the time at the start is proportional to 1/σ: exponent of σ over 0.003 to 0.05.",
+            statement="In the separate form the time that training stays at its start is proportional to 1/σ: exponent of σ over 0.003 to 0.05.",
             measure=lambda data: exponent(escape(data, "separate"), SIGMA),
             bound=between(-1.06, -0.97),
             why="A ten times smaller start makes the staircase ten times longer, which no log shows.",
@@ -107,7 +107,7 @@ FIGURE = Figure(
         Claim(
             "IR-15",
             origin=derived("derived: two weights in a path"),
-            statement="In the merged form it grows with log(1/σ): steps per factor e, over 1 / (2 η |Λ²|).",
+            statement="In the merged form the time that training stays at its start grows with log(1/σ): steps per factor e of σ, over 1 / (2 η |Λ²|).",
             measure=per_e_fold,
             bound=between(0.95, 1.08),
             why="The abrupt drop is late only by a logarithm, with a constant that is known.",

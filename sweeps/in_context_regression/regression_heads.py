@@ -72,7 +72,7 @@ FIGURE = Figure(
         Claim(
             "IR-11",
             origin=derived("measured: spare heads"),
-            statement="With two heads per component, H = 8, each run learns all of them in 40000 steps.",
+            statement="With two heads per component, H = 8, each run learns all four components in 40000 steps.",
             measure=lambda data: last(data.learned).sel({H: 8}),
             bound=between(4, 4),
             statistic="each",

@@ -65,7 +65,7 @@ FIGURE = Figure(
         Claim(
             "IR-17",
             origin=derived("derived: the minimum with in-weight tasks"),
-            statement="With a share c of in-weight tasks it ends at the minimum E⁻¹ΛW of the changed moments, within 1e-3, for c = 0.25 to 0.75.",
+            statement="With a share c of in-weight tasks each run of descent on the merged form ends at the minimum E⁻¹ΛW of the changed moments, within 1e-3, for c = 0.25 to 0.75.",
             measure=lambda data: distance(data).sel({SHARE: slice(0.25, None)}),
             bound=at_most(1e-3),
             statistic="each",

@@ -71,7 +71,7 @@ FIGURE = Figure(
         Claim(
             "IR-8",
             origin=derived("derived: a saddle moves as the minimum does"),
-            statement="The last pause before the end stays, and lies above L_3 by c / P: exponent of P over P = 1000 to 16000.",
+            statement="On P prompts the last pause of the loss before the end stays, and lies above L_3 by c / P: exponent of P over P = 1000 to 16000.",
             measure=lambda data: exponent(shift(data).mean("seed"), P),
             bound=between(-1.2, -0.8),
             why="The staircase is seen in experiments, which are all on finite training sets.",

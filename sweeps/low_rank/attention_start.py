@@ -100,7 +100,7 @@ FIGURE = Figure(
         Claim(
             "LR-114",
             origin=derived("measured: corrects (8)"),
-            statement="With one a for all positions it is proportional to delta: the exponent is 0.8 to 1.25 for each xi.",
+            statement="With one a for all positions the irrelevant diagonal of W_Q and W_K is proportional to delta: the exponent of its mean size is 0.8 to 1.25 for each xi.",
             measure=lambda data: power(data).sel(output="shared"),
             bound=between(0.8, 1.25),
             why="With one a per position attention has the time to forget its start, and the bound fails.",

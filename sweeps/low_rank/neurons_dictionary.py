@@ -46,7 +46,7 @@ FIGURE = Figure(
         Claim(
             "LR-60",
             origin=interpretation(PAPER, "(14)"),
-            statement="(14), a loss of O(1/M), read as: the loss without the smallest 0.35 of the neurons falls with M, with an exponent of at most -0.75. It grows.",
+            statement="(14), a loss of O(1/M), read as: the loss without the smallest 0.35 of the neurons falls with M, with an exponent of at most -0.75. The loss grows.",
             measure=power,
             bound=at_most(-0.75),
             expect="fails",

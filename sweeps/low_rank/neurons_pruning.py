@@ -80,7 +80,7 @@ FIGURE = Figure(
         Claim(
             "LR-18",
             origin=derived("measured: corrects figure 3A"),
-            statement="With one a for all positions it is the changes that are small: in S1, S1p and G a share of 0.3 to 0.48 changes by less than 0.33 of the 95 % quantile.",
+            statement="With one a for all positions small neurons show in their changes: in S1, S1p and G a share of 0.3 to 0.48 of the neurons changes by less than 0.33 of the 95 % quantile.",
             measure=lambda data: final(data.small_changes).sel(setting=SHARED),
             bound=between(0.3, 0.48),
             why="It recovers the printed 0.4 in all three settings, and says of which quantity it is true.",

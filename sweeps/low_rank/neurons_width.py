@@ -192,7 +192,7 @@ FIGURE = Figure(
         Claim(
             "LR-122",
             origin=derived("measured"),
-            statement="That set is a share of 0.45 to 0.75 of the neurons at each of five widths, m = 25 to 400, for both starts.",
+            statement="The set L of large neurons, those above the largest gap of the norms, is a share of 0.45 to 0.75 of the neurons at each of five widths, m = 25 to 400, for both starts.",
             measure=share,
             bound=between(0.45, 0.75),
             why="It gives Theta(m) its constants, and with them the share that is left to prune.",
@@ -217,7 +217,7 @@ FIGURE = Figure(
         Claim(
             "LR-125",
             origin=derived("derived: the largest of Gaussian numbers, xi sqrt(2 log(2 m M))"),
-            statement="That largest projection of o_i goes as xi, up to the root of a logarithm: its exponent of m minus that of xi is -0.05 to 0.2, for both starts.",
+            statement="The largest projection of a neuron o_i, i not in L, on another pattern than that of its class goes as xi, up to the root of a logarithm: its exponent of m minus that of xi is -0.05 to 0.2, for both starts.",
             measure=largest_beyond_start,
             bound=between(-0.05, 0.2),
             why="The second inequality holds if the start is of order 1/sqrt(m), and training has no part in it.",

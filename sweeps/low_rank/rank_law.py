@@ -86,7 +86,7 @@ FIGURE = Figure(
         Claim(
             "LR-50",
             origin=derived("corrected: classes"),
-            statement="For W_V and W_O, it is after the C-th: s_(C+1) is at most 0.5 of s_C, where C is the number of classes.",
+            statement="For W_V and W_O, the gap of the singular values is after the C-th: s_(C+1) is at most 0.5 of s_C, where C is the number of classes.",
             measure=gap(VALUES),
             bound=at_most(0.5),
             why="It is the law for the values: they follow what is asked, not what the data show.",
@@ -103,7 +103,7 @@ FIGURE = Figure(
         Claim(
             "LR-52",
             origin=derived("corrected: classes"),
-            statement="Rank C suffices: to cut all changes to it costs at most 0.01, in every task.",
+            statement="Rank C, the number of classes, suffices: to cut all changes to it costs at most 0.01 of loss, in every task.",
             measure=lambda data: rank_cost(data, data.num_classes),
             bound=at_most(0.01),
             why="Who compresses an update needs as many directions as there are classes, however many patterns there are.",

@@ -191,7 +191,7 @@ FIGURE = Figure(
         Claim(
             "LR-126",
             origin=derived("derived: rows of W_K sum to zero, and columns of W_Q go as n_i / n_r"),
-            statement="With one a for all positions O(1/M) is right of these entries: over the relevant diagonal they go as 1/M, with an exponent of -1.35 to -0.9 in W_Q and W_K, in G.",
+            statement="With one a for all positions O(1/M) is right of the relevant rows of irrelevant columns of W_Q and W_K: over the relevant diagonal their entries go as 1/M, with an exponent of -1.35 to -0.9, in G.",
             measure=shared,
             bound=between(-1.35, -0.9),
             why="It decides which of the two contradictory lines of (8) to keep.",

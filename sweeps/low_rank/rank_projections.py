@@ -111,7 +111,7 @@ FIGURE = Figure(
         Claim(
             "LR-36",
             origin=interpretation(PAPER, "(8), first inequality"),
-            statement="(8), relevant rows of irrelevant columns of Omega(1), read as: they have a positive mean in W_Q and in W_K, in every setting.",
+            statement="(8), relevant rows of irrelevant columns of Omega(1), read as: their entries have a positive mean in W_Q and in W_K, in every setting.",
             measure=part("irrelevant_columns", ["WQ", "WK"]),
             bound=at_least(0.0),
             expect="fails",

@@ -111,7 +111,7 @@ FIGURE = Figure(
         Claim(
             "LR-14",
             origin=derived("derived: the first step has rank 2 without noise"),
-            statement="The gap is gradual only with one a per position: at t = 1, s_2 / s_3 of W_K is at least 5 times larger in S1, S1p and G than in P1 and P1p.",
+            statement="The gap after s_2 of W_K is gradual only with one a per position: at t = 1, s_2 / s_3 is at least 5 times larger in S1, S1p and G than in P1 and P1p.",
             measure=sooner,
             bound=at_least(5.0),
             why="With one a for all positions the low rank is a property of the first gradient, not of training.",

@@ -90,7 +90,7 @@ FIGURE = Figure(
         Claim(
             "LR-2",
             origin=interpretation(PAPER, "figure 1, first half of the sentence on rank 1"),
-            statement="At rank 1 there is “an evident drop in the testing performance”, read as: the loss is larger by at least 0.2, in every setting.",
+            statement="Rank 1 gives “an evident drop in the testing performance”, read as: the loss is larger by at least 0.2, in every setting.",
             measure=lambda data: rank_cost(data, 1),
             bound=at_least(0.2),
             why="Without it rank 2 would only be an upper limit.",
@@ -106,7 +106,7 @@ FIGURE = Figure(
         Claim(
             "LR-6",
             origin=interpretation(PAPER, "figure 1, second half of the sentence on rank 1"),
-            statement="At rank 1 there is “an evident drop in ... attention weights on label-relevant patterns”, read as: the attention on relevant tokens, which is at least 0.3, falls by at least 0.005, in every setting.",
+            statement="Rank 1 gives “an evident drop in ... attention weights on label-relevant patterns”, read as: the attention on relevant tokens, which is at least 0.3, falls by at least 0.005, in every setting.",
             measure=lambda data: -rank_cost(data, 1, "truncated_attention"),
             bound=at_least(0.005),
             expect="fails",

@@ -62,7 +62,7 @@ FIGURE = Figure(
         Claim(
             "NN-16",
             origin=derived(),
-            statement="Below sqrt(d) log d, too, the loss falls as a power of t: its exponent from t = 500 on is between -0.65 and -0.28.",
+            statement="With fewer than sqrt(d) log d examples in a prompt the loss falls as a power of t, too: its exponent from t = 500 on is between -0.65 and -0.28.",
             measure=lambda data: late_slope(data.population_loss).where(below(data)),
             bound=between(-0.65, -0.28),
             minimum=1,

@@ -110,7 +110,7 @@ FIGURE = Figure(
         Claim(
             "NN-26",
             origin=derived(),
-            statement="This is not a power law: the error falls as exp(-delta xi1), where xi1 is the valley's c t^(1/3): -d log(error) / d xi1, divided by delta, is near 1 at delta = 0.5 and 1.",
+            statement="For q = x_{i*} the test error is not a power law of T but falls as exp(-delta xi1), where xi1 is the valley's c t^(1/3): -d log(error) / d xi1, divided by delta, is near 1 at delta = 0.5 and 1.",
             measure=lambda data: per_alignment(data).sel(
                 {DELTA: [0.5, 1.0]}
             ),  # keys 100, 101: 1.06 to 1.20
@@ -129,7 +129,7 @@ FIGURE = Figure(
         Claim(
             "NN-30",
             origin=derived(),
-            statement="For queries drawn like examples the error falls no faster than 1 / T from delta = 1 on: its exponent from t = 500 on is at least -1.",
+            statement="For queries drawn like examples the test error falls no faster than 1 / T from a separation delta = 1 on: its exponent from t = 500 on is at least -1.",
             measure=lambda data: late_slope(data["separated_error"].mean("seed")).sel(
                 {DELTA: [1.0, 2.0]}
             ),

@@ -133,7 +133,7 @@ FIGURE = Figure(
         Claim(
             "NW-43",
             origin=derived("measured"),
-            statement="Where they tell less (concentration 1), the same networks give the right position at most half of the attention after 200 steps, on average over these rungs.",
+            statement="Where transitions tell less (concentration 1), one layer trained with AdamW gives the right position at most half of the attention after 200 steps, on average over the rungs up to four heads.",
             measure=lambda data: data.attended_attention.sel({"rung": ONE_LAYER, ALPHA: 1.0}),
             bound=at_most(0.5),
             where="together",
@@ -161,7 +161,7 @@ FIGURE = Figure(
         Claim(
             "NW-46",
             origin=derived("measured"),
-            statement="In the networks trained with AdamW at concentration 0.3 this share, from the step on at which the loss is that of the tokens' stationary law, is at least 0.2 on average over the rungs.",
+            statement="In the networks trained with AdamW at concentration 0.3 the excess loss, once the loss is that of the tokens' stationary law, needs at least 0.2 of the steps in which it falls by half for its first tenth, on average over the rungs.",
             measure=lambda data: data.stage_one.sel({"rung": ADAM, ALPHA: 0.3}),
             bound=at_least(0.2),
             where="together",
@@ -171,7 +171,7 @@ FIGURE = Figure(
         Claim(
             "NW-47",
             origin=derived("measured"),
-            statement="When the loss of these networks is that of the stationary law for the first time, attention has gone at most 0.4 of its way, on average over the rungs.",
+            statement="When the loss of the networks trained with AdamW at concentration 0.3 is that of the tokens' stationary law for the first time, attention has gone at most 0.4 of its way, on average over the rungs.",
             measure=lambda data: data.attention_at_unigram.sel({"rung": ADAM, ALPHA: 0.3}),
             bound=at_most(0.4),
             where="together",

@@ -133,7 +133,7 @@ FIGURE = Figure(
         Claim(
             "NW-34",
             origin=derived("measured"),
-            statement="From AdamW on the third singular value of these updates is at least 0.3 of the largest, on average over the rungs.",
+            statement="From AdamW on the third singular value of the updates of W_Q and W_K is at least 0.3 of the largest, on average over the rungs.",
             measure=lambda data: data.third_value.sel(rung=ADAM),
             bound=at_least(0.3),
             where="together",
@@ -152,7 +152,7 @@ FIGURE = Figure(
         Claim(
             "NW-36",
             origin=derived("measured"),
-            statement="In the MLPs of the networks trained with AdamW at most 0.05 of the neurons do, on average over the rungs.",
+            statement="In the MLPs of the networks trained with AdamW at most 0.05 of the neurons change by less than 0.33 of the 95 % quantile, on average over the rungs.",
             measure=lambda data: data.small_changes.sel(rung=WITH_MLP),
             bound=at_most(0.05),
             where="together",

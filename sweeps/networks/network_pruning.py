@@ -137,7 +137,7 @@ FIGURE = Figure(
         Claim(
             "NW-62",
             origin=derived("measured"),
-            statement="With a fifth of the weights pruned the gradient mask has a larger error than the better of the two, by 0.03 or more on average over these rungs.",
+            statement="With a fifth of the weights pruned the gradient mask has a larger error on the attention layers of trained networks than the better of Wanda and SparseGPT, by 0.03 or more on average over the rungs of one head.",
             measure=lambda data: lead(data).sel({"rung": TRAINED, RHO: 0.2}),
             bound=at_least(0.03),
             where="together",
@@ -146,7 +146,7 @@ FIGURE = Figure(
         Claim(
             "NW-63",
             origin=derived("measured"),
-            statement="With half of the weights pruned the error of the mask and that of the smallest entries of W = W_Q W_K^T differ by at most 0.05, on average over these rungs.",
+            statement="With half of the weights pruned the error of the gradient mask on trained attention layers and that of the smallest entries of W = W_Q W_K^T differ by at most 0.05, on average over the rungs of one head.",
             measure=lambda data: (data.gradient - data.magnitude).sel({"rung": TRAINED, RHO: 0.5}),
             bound=between(-0.05, 0.05),
             where="together",

@@ -119,7 +119,7 @@ FIGURE = Figure(
         Claim(
             "RW-51",
             origin=derived("measured"),
-            statement="A larger offset gives the selection back: ε = 10 for Adam on u, w and ε = 0.01 for Adam on W, with warm-up as without. Then at least three quarters of the runs select the parent and predict optimally.",
+            statement="With a larger offset, ε = 10 on u, w and ε = 0.01 on W, at least three quarters of Adam's runs select the parent and predict optimally, with a warm-up as without.",
             measure=repaired,
             bound=at_least(0.75),
             statistic="share",

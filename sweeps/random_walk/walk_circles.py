@@ -81,7 +81,7 @@ FIGURE = Figure(
         Claim(
             "RW-8",
             origin=derived("derived: the theorem's symmetry holds on every sample"),
-            statement="At p = 1 the failure does not need infinitely many sequences: on every sample all tokens keep the same attention, within 1e-12 at each step.",
+            statement="At p = 1 and N = rK + 1 the failure does not need infinitely many sequences: on every sample all tokens keep the same attention, within 1e-12 at each step.",
             measure=lambda data: data.attention_spread.sel({P: 1.0}).max("step", skipna=False),
             bound=at_most(1e-12),
             statistic="each",

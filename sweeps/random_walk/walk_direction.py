@@ -77,7 +77,7 @@ FIGURE = Figure(
         Claim(
             "RW-12",
             origin=derived(),
-            statement="V takes the direction of sqrt(Pi^T), entry by entry: a = 1/2.",
+            statement="V takes the direction of sqrt(Pi^T), entry by entry: v(1)/v(-1) = (p/(1-p))^a with a = 1/2.",
             measure=odds_exponent,
             bound=between(0.45, 0.55),
             where="together",

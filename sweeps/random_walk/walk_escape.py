@@ -87,7 +87,7 @@ FIGURE = Figure(
         Claim(
             "RW-30",
             origin=derived(),
-            statement="The mean step at which tokens differ by half the uniform attention is that of linear theory within a step, for disturbances from 1e-14 to 1e-2.",
+            statement="At p = 1 and N = rK + 1 the mean step at which tokens differ by half the uniform attention is that of linear theory within a step, for disturbances of the start from 1e-14 to 1e-2.",
             measure=lambda data: abs(escape(data).mean("seed") - escape(data, LINEAR).mean("seed")),
             bound=at_most(1.0),
             why="It predicts how long the symmetric run lasts for a disturbance of a given size.",

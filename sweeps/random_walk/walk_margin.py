@@ -97,7 +97,7 @@ FIGURE = Figure(
         Claim(
             "RW-54",
             origin=derived("measured"),
-            statement="At η = 1 it does not: the cosine is at most 0.2 at t = 3000, at each p, although nearly all attention is on the parent.",
+            statement="At η = 1 W does not near the smallest matrix that gives the parent a margin over all other tokens: their cosine is at most 0.2 at t = 3000, at each p, although nearly all attention is on the parent.",
             measure=lambda data: last(data[MARGIN]).sel({ETA: USUAL}),
             bound=at_most(0.2),
             panel=0,

@@ -84,7 +84,7 @@ FIGURE = Figure(
         Claim(
             "RW-43",
             origin=derived("measured"),
-            statement="Adam does not: of its runs on u, w and on W together, at most a quarter do so. Its first step makes all entries of V equal, so that its output does not depend on attention.",
+            statement="Of Adam's runs on u, w and on W together, at most a quarter give the parent the most attention and predict optimally. Its first step makes all entries of V equal, so that the output does not depend on attention.",
             measure=restrict(solved, *ADAM),
             bound=at_most(0.25),
             statistic="share",

@@ -68,7 +68,7 @@ FIGURE = Figure(
         Claim(
             "RW-38",
             origin=derived(),
-            statement="Task 1, whose answer the average of the tokens determines, is learned from the same start: an accuracy of at least 0.98 at t = 400.",
+            statement="Task 1, whose answer the average of the tokens determines, is learned from sigma = 0.01: an accuracy of at least 0.98 at t = 400.",
             measure=lambda data: last(data.accuracy).sel(task="qa1"),
             bound=at_least(0.98),
             panel=0,

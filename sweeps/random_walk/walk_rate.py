@@ -107,7 +107,7 @@ FIGURE = Figure(
         Claim(
             "RW-35",
             origin=derived(),
-            statement="That gap tends to | (sqrt p, sqrt(1-p)) - (p, 1-p) |, which is 0.293 at p = 1/2, because |Pi^T x| is below 1: at t = 300 it is 0 to 5 % above this limit (p = 1/2 and 0.7).",
+            statement="The output gap | f/|f| - Pi^T x_{N-1} | tends to | (sqrt p, sqrt(1-p)) - (p, 1-p) |, which is 0.293 at p = 1/2, because |Pi^T x| is below 1: at t = 300 it is 0 to 5 % above this limit (p = 1/2 and 0.7).",
             measure=excess,
             bound=between(0.0, 0.05),
             why="It says what the trained layer puts out instead of the transition probabilities.",

@@ -74,7 +74,7 @@ FIGURE = Figure(
         Claim(
             "TD-7",
             origin=derived("measured: gap to the law at finite d"),
-            statement="The gap to the law at the run's own tasks, d, l and n is at most 0.7 of that, at d = 16 and 24.",
+            statement="The gap of the mean of e_ICL to the law at the run's own tasks, d, l and n is at most 0.7 of its gap to Result 1, at d = 16 and 24.",
             measure=lambda data: (gap(data, "equivalent") / gap(data, "published")).sel(
                 dimension=[16, 24]
             ),

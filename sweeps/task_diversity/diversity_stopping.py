@@ -105,7 +105,7 @@ FIGURE = Figure(
         Claim(
             "TD-18",
             origin=derived("measured: descent at the last step"),
-            statement="Continued to step 30000, the error at n = d(d + 1) is at least 3 times the least along descent.",
+            statement="After descent to step 30000, the error on fresh tasks at n = d(d + 1) is at least 3 times its least along descent.",
             measure=lambda data: (last(path_error(data, "path")) / stopped(data)).sel({N: WEIGHTS}),
             bound=at_least(3.0),
             statistic="median",

@@ -110,6 +110,38 @@ def test_a_statement_shows_whose_it_is_and_why_it_matters(theory):
             assert "read as" in claim.statement, claim.id
 
 
+POINTING = "it|its|there|that|this|these|they|their|here|such|others|the others|the same"
+OPENING = "(?:at|for|with|in|on|from|below|above|over|under|where|when) [^,:;]*"
+DANGLING = re.compile(
+    rf"(?:{OPENING}, )?(?:{POINTING})\b"
+    rf"|{OPENING}\b(?<!which )(?:it|there|these|they|this|the same)\b",
+    re.IGNORECASE,
+)
+
+
+def points_away(statement):
+    """Whether a statement, quotations left out, starts with a subject that is named elsewhere."""
+    while statement != (shorter := re.sub("“[^“”]*”", "", statement)):
+        statement = shorter
+    return bool(DANGLING.match(statement.strip()))
+
+
+@each_theory
+def test_a_statement_can_be_read_alone(theory):
+    """Pages show claims one by one, and filters hide the one before."""
+    for figure in figures_of(theory):
+        for claim in figure.claims:
+            assert not points_away(claim.statement), claim.id
+            assert len(claim.statement.split()) <= 60, claim.id
+
+
+def test_a_subject_that_is_named_elsewhere_is_seen():
+    for broken in ("At η = 1 it does not: the cosine", "At t = 5, these grow", "That gap grows"):
+        assert points_away(broken)
+    assert not points_away("“it” is V: at t = 5, it falls")
+    assert not points_away("At t = 5, the loss needs the steps in which it falls by half")
+
+
 def test_theories_have_prefixes_of_their_own():
     assert len(
         {
