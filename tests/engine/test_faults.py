@@ -422,13 +422,13 @@ ASKED = {
 PAUSE = """
 from jaxtheory.engine import fill
 from jaxtheory.engine.execution import chunk_task
-original = task.run_chunk
+original = chunk_task.run_chunk
 def paused(*given):
     print("computing", flush=True)
     while not os.path.exists({go!r}):
         time.sleep(0.01)
     return original(*given)
-task.run_chunk = paused
+chunk_task.run_chunk = paused
 fill._PATIENCE = {patience!r}
 """
 

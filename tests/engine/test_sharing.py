@@ -22,13 +22,13 @@ import sys, time, jaxtheory
 from jaxtheory.engine import fill
 from jaxtheory.engine.execution import chunk_task
 from tests.helpers.quadratic import THEORY, Config
-original, (store, pause, wait, patience) = task.run_chunk, sys.argv[1:]
+original, (store, pause, wait, patience) = chunk_task.run_chunk, sys.argv[1:]
 def counted(request, chunk, *rest):
     time.sleep(float(pause))
     part = original(request, chunk, *rest)
     print("chunk", chunk.name, flush=True)
     return part
-task.run_chunk = counted
+chunk_task.run_chunk = counted
 fill._PATIENCE = float(patience), float(patience)
 print("begun", flush=True)
 sys.stdin.readline()

@@ -12,7 +12,7 @@ from typing import NamedTuple
 SERVER = """
 import json, os, sys, traceback
 import jaxtheory.cli.main, xarray, zarr
-from jaxtheory.engine.results import store; from jaxtheory.engine import sweep
+from jaxtheory.engine.store import store; from jaxtheory.engine import sweep
 for line in sys.stdin:
     job = json.loads(line)
     if "wait" in job:

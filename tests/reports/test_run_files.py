@@ -24,7 +24,7 @@ RUN = ["run", FIGURES, "--quick"]
 KILLED = """
 import os, signal
 from jaxtheory.cli import main as cli
-from jaxtheory.engine.results import store; from jaxtheory.system import atomic
+from jaxtheory.engine.store import store; from jaxtheory.system import atomic
 count, synced, replace = iter(range(10**6)), atomic.synced, os.replace
 die = lambda: os.kill(os.getpid(), signal.SIGKILL)
 def cut(file, data):
@@ -103,8 +103,8 @@ from jaxtheory.claims.result import run_figure
 from jaxtheory.cli.words.parsing import _load_figures
 from jaxtheory.reports import run_files
 result = run_figure(_load_figures({figures!r})[0], quick=True, store=Path({store!r}))
-drawn = records.keep_drawing(Path({image!r}), result)
-records.keep_record(Path({image!r}).with_suffix(".json"), result, **drawn, **{facts!r})
+drawn = run_files.keep_drawing(Path({image!r}), result)
+run_files.keep_record(Path({image!r}).with_suffix(".json"), result, **drawn, **{facts!r})
 sys.exit(any(name in sys.modules for name in ("matplotlib.figure", "scipy.stats")))
 """
 

@@ -210,6 +210,7 @@ def test_a_worker_and_a_resume_with_an_edit_are_refused(tmp_path):
 
 # Modules that a sweep imports and that do not decide bits: they refuse, keep, carry and describe
 OTHERS = {
+    "jaxtheory.engine.accessor",
     "jaxtheory.system.backend",
     "jaxtheory.system.disk",
     "jaxtheory.texts.errors",

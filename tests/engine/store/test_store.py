@@ -239,7 +239,7 @@ def test_an_interrupt_leaves_a_store_that_resumes(tmp_path, monkeypatch):
 
 CHILD = """
 import sys, time, jaxtheory
-from jaxtheory.engine.results import store; from jaxtheory.engine import sweep
+from jaxtheory.engine.store import store; from jaxtheory.engine import sweep
 theory = jaxtheory.theories.load({example!r}).THEORY
 write = store.Store.write
 def slow(self, *a, **k):
