@@ -517,7 +517,7 @@ def test_a_frozen_process(forked, reference, outcome):
     first = forked.start(command(store, paused(go)))
     until(first, "computing")
     os.kill(first.pid, signal.SIGSTOP)
-    impatient = "from jaxtheory.engine import fill\nfill._PATIENCE = 0.5, 0.5"
+    impatient = "from jaxtheory.engine import fill\nfill._PATIENCE, fill._NOTICE = (0.5, 0.5), 60.0"
     assert forked.run(command(store, impatient)) == (0, output(store))
     assert data(store).identical(reference)
     inodes = {file: file.stat().st_ino for file in parts(store)}
