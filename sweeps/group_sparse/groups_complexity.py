@@ -57,10 +57,7 @@ def samples_exponent(data: xr.Dataset) -> xr.DataArray:
 
 
 def needed(data: xr.Dataset) -> xr.DataArray:
-    """The number of samples at which the mean error falls to 0.1; NaN where it does not.
-
-    It is interpolated in both logarithms.
-    """
+    """The n at which the mean error falls to 0.1, interpolated in both logarithms; NaN if none."""
     error = errors(data)
     log, after = xr.apply_ufunc(np.log, error.clip(min=1e-6)), (error <= REACHED).argmax("samples")
     before = (after - 1).clip(min=0)
