@@ -55,7 +55,7 @@ class Judged(NamedTuple):
 
     @property
     def as_expected(self) -> bool:
-        """Whether a verdict agrees with what is expected of the claim.
+        """True if a verdict agrees with what is expected of the claim.
 
         False for a verdict that contradicts what is expected, or has no number; True for one that
         is undecided, and for a claim that is open or was not tested.

@@ -97,7 +97,7 @@ def exponent(
 
 
 def _straight(curvature: np.ndarray, residuals: np.ndarray, bound: float) -> bool | None:
-    """Whether a law is straight.
+    """Test whether a law is straight.
 
     This is read from its curvature (run,) and its distances from the line (run, x).
 

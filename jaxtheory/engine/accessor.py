@@ -18,7 +18,7 @@ _Given: TypeAlias = "Theory | ModuleType | str | Path | None"
 
 @xr.register_dataset_accessor("jaxtheory")
 class Accessor:
-    """What a dataset of a sweep tells of one of its runs, as `data.jaxtheory`.
+    """Reader of single runs of a sweep from its dataset, as `data.jaxtheory`.
 
     Args:
         data: The dataset of a sweep, as `jaxtheory.sweep`, `jaxtheory.open_store` and
