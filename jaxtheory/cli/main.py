@@ -15,9 +15,7 @@ import importlib
 import os
 import shlex
 import shutil
-import signal
 import sys
-import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -25,10 +23,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 from tyro.conf import Positional, arg, subcommand
 
 import jaxtheory
-from jaxtheory.cli import export
+from jaxtheory.cli import export, interruption
 from jaxtheory.cli.boundary import Boundary
 from jaxtheory.cli.explore import Explore
 from jaxtheory.cli.export import Export
+from jaxtheory.cli.interruption import Terminated
 from jaxtheory.cli.merge import Merge
 from jaxtheory.cli.new import New
 from jaxtheory.cli.rerun import Rerun
@@ -361,8 +360,10 @@ def _code(words: list[str]) -> int:
         return computes(command)()
     except SystemExit as stop:  # after --help
         return int(stop.code or 0)
-    except KeyboardInterrupt as stop:
-        ended, code = ("terminated", 143) if isinstance(stop, _Terminated) else ("interrupted", 130)
+    except KeyboardInterrupt as exception:
+        interruption.stop()
+        terminated = isinstance(exception, Terminated)
+        ended, code = ("terminated", 143) if terminated else ("interrupted", 130)
         resumes = words[:1] in (["run"], ["sweep"], ["prune"])
         say(f"{ended}; resume with: {shlex.join([_program(), *words])}" if resumes else ended)
         return code
@@ -377,31 +378,6 @@ def _code(words: list[str]) -> int:
             raise
         say(f"{line(error)}{where}" if memory or where else _of_file(error))
         return 2
-
-
-class _Terminated(KeyboardInterrupt):
-    """The process was asked to end, by `kill`, a scheduler or `make`."""
-
-
-def _end(number: int, frame: Any) -> None:
-    """End as after Ctrl-C; at once if asked again."""
-    signal.signal(number, signal.SIG_DFL)
-    raise _Terminated
-
-
-def _repeat(ignored: "sys.UnraisableHookArgs") -> None:
-    """Interrupt again if an interruption came inside a callback, where Python ignores exceptions.
-
-    JAX has one that the garbage collector calls, often while it traces.
-    """
-    if not issubclass(ignored.exc_type, KeyboardInterrupt):
-        sys.__unraisablehook__(ignored)
-        return
-    number = signal.SIGINT
-    if issubclass(ignored.exc_type, _Terminated):
-        number = signal.SIGTERM
-        signal.signal(number, _end)
-    threading.Timer(0.01, signal.raise_signal, [number]).start()
 
 
 def _program() -> str:
@@ -428,8 +404,7 @@ def entry() -> None:
     """
     os.environ["MPLBACKEND"] = "agg"  # figures are files, so a notebook's backend is not needed
     gc.set_threshold(100_000)  # tracing makes many long-lived objects; saves 10 % of a short sweep
-    signal.signal(signal.SIGTERM, _end)
-    sys.unraisablehook = _repeat
+    interruption.listen()
     code = main()
     with contextlib.suppress(OSError):
         sys.stderr.flush()
