@@ -127,6 +127,8 @@ def trim() -> None:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--all", action="store_true", help="run the slow tests too")
+    text = "run the slow tests too, but of a parametrized one its first slow case alone, as CI does"
+    parser.addoption("--first", action="store_true", help=text)
     text = "write the table of docs/reliability.md (with tests/engine/test_faults.py)"
     parser.addoption("--reliability", action="store_true", help=text)
 
@@ -143,21 +145,28 @@ def slow(item: pytest.Item) -> bool:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselect the slow tests, which one line at the end counts."""
+    """Deselect the slow tests, which one line at the end counts; with --first, not the first slow
+    case of each.
+    """
     if config.getoption("--all"):
         return
     visited: set[Path] = set()
-    quick, skipped = [], []
+    functions: set[str] = set()  # that have a slow case among the selected
+    selected, skipped = [], []
     for item in items:
         is_lane = item.name.startswith(LANE)
-        if slow(item) or (is_lane and item.path in visited):
+        is_slow, function = slow(item), item.nodeid.partition("[")[0]
+        is_first = is_slow and config.getoption("--first") and function not in functions
+        if (is_slow and not is_first) or (is_lane and item.path in visited):
             skipped.append(item)
             continue
         if is_lane:
             visited.add(item.path)
-        quick.append(item)
+        if is_first:
+            functions.add(function)
+        selected.append(item)
     config.hook.pytest_deselected(items=skipped)
-    items[:] = quick
+    items[:] = selected
     config.stash[DESELECTED] = len(skipped)
 
 

@@ -3,7 +3,6 @@
 import errno
 import os
 import re
-import signal
 import subprocess
 import sys
 import time
@@ -11,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import xarray as xr
+from helpers.processes import ENVIRONMENT, jaxtheory_process
 from helpers.stores import lose_dataset
 from helpers.strangers import strangers  # noqa: F401
 
@@ -464,37 +464,6 @@ def test_a_full_disk_is_told_of_in_one_line(
 # as a process of its own
 
 
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
-
-HEEDING = (
-    "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); from "
-    "jaxtheory.cli.main import entry; entry()"
-)
-
-
-COLLECTING = """
-import gc, signal, sys
-def stop(phase, info):
-    if "jaxtheory.engine.compute" in sys.modules:
-        gc.callbacks.remove(stop)
-        try:
-            signal.raise_signal({number})
-        except {caught}:
-            pass
-gc.callbacks.append(stop)
-"""
-
-
-def jaxtheory_process(*words: str, script: str = HEEDING) -> subprocess.Popen:
-    """The command line in a process that heeds SIGINT, which is ignored where the tests run in the
-    background.
-    """
-    command = [sys.executable, "-c", script, *words]
-    return subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT
-    )
-
-
 @pytest.mark.parametrize(
     "command",
     [
@@ -558,47 +527,6 @@ def test_a_mistake_shows_no_traceback(folder: Path) -> None:
     assert "clockwise_probability (p) = 2.0" in errors
     assert len(errors.splitlines()) <= 4
     assert list(folder.iterdir()) == []
-
-
-@pytest.mark.parametrize(
-    ("number", "code", "message"),
-    [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")],
-)
-def test_an_ended_sweep_leaves_a_store_that_resumes(
-    number: int, code: int, message: str, folder: Path
-) -> None:
-    axes = "--vary d=2,4 --vary eta=log:1e-4:1e-1:8 --steps 5000 --seeds 4"
-    words = ("sweep", REGRESSION, *axes.split(), "--store", "kept")
-    process = jaxtheory_process(*words)
-    while not (folder / "kept" / "manifest.json").exists():
-        assert process.poll() is None, process.communicate()
-        time.sleep(0.02)
-    process.send_signal(number)
-    _, errors = process.communicate(timeout=120)
-    assert process.returncode == code
-    assert re.search(f"{message}; resume with: \\S*jaxtheory sweep", errors)
-    assert "Traceback" not in errors
-    assert not (folder / "kept" / "data.zarr").exists()
-    again = jaxtheory_process(*words)
-    output, errors = again.communicate(timeout=240)
-    assert again.returncode == 0, errors
-    assert "store     kept" in output
-    assert (folder / "kept" / "data.zarr").is_dir()
-
-
-@pytest.mark.parametrize("caught", ["()", "KeyboardInterrupt"])
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_signal_whose_exception_is_lost_ends_a_sweep(number: int, code: int, caught: str) -> None:
-    """Python ignores what the garbage collector's callbacks raise, and JAX has one of them; C code
-    catches some exceptions without a word.
-    """
-    words = ("sweep", REGRESSION, "--vary", "d=2,4", "--steps", "5000")
-    process = jaxtheory_process(
-        *words, script=COLLECTING.format(number=number, caught=caught) + HEEDING
-    )
-    _, errors = process.communicate(timeout=120)
-    assert process.returncode == code, errors
-    assert "ignored" not in errors
 
 
 def test_without_waiting_the_runs_of_other_processes_are_missing(

@@ -1,4 +1,4 @@
-"""The tests that `make test` leaves to CI, since they took over a second when last measured.
+"""The tests that `make test` leaves out, since they took over a second when last measured.
 
 `make test ARGS="--all --junitxml=results.xml"`, on a machine that does nothing else, and then
 `python tests/helpers/slow.py results.xml` write them to slow.txt. A test may also be slow only
