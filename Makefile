@@ -5,7 +5,7 @@ BIN := $(ENV)/bin
 READY := $(ENV)/.installed
 DOCS := $(ENV)/.installed-docs
 
-.PHONY: help install oracle browser reproduce everything test fuzz mutation replicate verdicts reliability bench \
+.PHONY: help install oracle browser reproduce everything test fuzz mutation replicate runs verdicts reliability bench \
 	bench-gpu decide-gpu bench-plan kernels docs lint format clean
 
 help:
@@ -17,7 +17,8 @@ help:
 	@echo "make browser      also install Chromium, in which the page is tested (Debian, as root)"
 	@echo "make mutation     count the wrong versions of each formula that checks and references detect"
 	@echo "make replicate    train each theory's main claims again in plain NumPy and compare, in a few minutes"
-	@echo "make verdicts     write the verdicts, pictures and counts of the pages from stored results"
+	@echo "make runs         run the figures that lack numbers under a key (ARGS='--key 31847'), the shortest first; resumes"
+	@echo "make verdicts     judge all claims on the numbers of docs/replicates and write the pages"
 	@echo "make reliability  write the table of faults and their outcome in docs/reliability.md"
 	@echo "make bench        time every theory against NumPy, plain JAX and the machine's floor (ARGS=--profile: its parts)"
 	@echo "make bench-gpu    time every theory on a GPU or TPU, and compare its curves with the CPU's"
@@ -60,6 +61,9 @@ mutation: $(READY)
 
 replicate: $(READY)
 	$(BIN)/python tests/reference/replicate.py $(ARGS)
+
+runs: $(READY)
+	$(BIN)/python docs/replicates.py $(ARGS)
 
 verdicts: $(READY)
 	$(BIN)/python docs/verdicts.py $(ARGS)

@@ -112,7 +112,8 @@ def details(measured: Found, facts: list[str]) -> str:
     if "measured" not in measured:
         return ""
     seeds = wording.seeds(measured)
-    parts = [wording.measured(measured), *facts, f"{seeds} seeds" * bool(seeds)]
+    noun = "seeds" if measured.get("satisfied") is None else "replicates"
+    parts = [wording.measured(measured), *facts, f"{seeds} {noun}" * bool(seeds)]
     return f": {escaped('; '.join(filter(None, parts)))}"
 
 
@@ -206,14 +207,20 @@ def index() -> str:
     return "\n\n".join(parts) + "\n"
 
 
+EARLIER = (
+    "These intervals suppose runs that scatter like a normal distribution; few runs with ties or "
+    "long tails decide too readily. A number that is 1 in one run of 20 and else 0 has the mean "
+    "0.05; yet 8 runs are all 0 with probability 66 %, and “at most 0.04 on average” then holds."
+)
 HEAD = """# Verdicts
 
 Origin: *printed* is a sentence of the source, quoted in “ ”; *interpretation* is our version of a
 sentence that gives no numbers, or only an order of magnitude; *derived* is a statement of ours.
-Only a printed sentence is "refuted" without more. A claim holds or fails where the 99 % confidence
-interval, in brackets behind the measured number, lies on that side of the bound, and is
-*undecided* otherwise; a claim on each run has no interval but a number of exceptions
-([how](decisions/0032-intervals.md)). {caution}
+Only a printed sentence is "refuted" without more. {rule} ([Derivation](evidence.md).)
+
+Where no number of satisfied replicates is given, the verdict is an earlier one, and is replaced
+when its figure is run again. It judges a mean, a median or a share over seeds by its 99 %
+confidence interval, in brackets ([how](decisions/0032-intervals.md)). {earlier}
 The claims are in the order of the statements on the theories' pages.
 [Standard Transformers](networks-ladders.md) and [Llamas](real-models.md) have their own pages.
 
@@ -242,7 +249,7 @@ def head(found: dict[str, Any]) -> str:
         if rooms()[name] in known
     }
     command = ", ".join(f"`{text}`" for text in sorted(commands))
-    return HEAD.format(caution=wording.CAUTION, counts=counts(claims), commands=command)
+    return HEAD.format(rule=wording.RULE, earlier=EARLIER, counts=counts(claims), commands=command)
 
 
 def verdicts(found: dict[str, Any]) -> str:

@@ -1,8 +1,8 @@
-"""Write docs/verdicts.json, pictures and the pages in git that hold verdicts from stored results.
+"""Write docs/verdicts.json and the pages in git that hold verdicts, from docs/replicates.
 
-`make verdicts ARGS="--key K --store DIR"` runs python docs/verdicts.py: it takes every figure that
-was run into the folder under the key. Without a store, the pages are written again from
-docs/verdicts.json. With `--again` they are verdicts under a second key, beside the first.
+`make verdicts` runs python docs/verdicts.py: it judges every claim on the numbers of its replicates
+under two keys (`replicates.KEYS`), in seconds. With `--store DIR` it also copies the pictures of
+the figures that were run into a folder under the first key.
 """
 
 import argparse
@@ -15,15 +15,14 @@ from typing import Any
 import evidence
 import front
 import numpy as np
+import replicates
 from PIL import Image
 
 import jaxtheory
-from jaxtheory.reports.figure_record import read_record
 from jaxtheory.reports.run_files import stem
 
 GALLERY = evidence.DOCS / "gallery"
 LARGEST, NUMBERS = 40_000, 160_000  # bytes of a picture, and of a figure's compressed numbers
-KEPT = ("command", "key", "setup", "runs", "seconds", "versions")
 
 
 def webp(file: Path) -> bytes:
@@ -54,31 +53,19 @@ def few_colors(image: Image.Image, count: int) -> Image.Image:
     return Image.fromarray(raster.reshape(image.height, image.width, 3))
 
 
-def collect(key: int, store: Path, again: bool) -> None:
-    """Add what was run into a folder under a key to verdicts.json and to the gallery.
-
-    Of verdicts that were found again under a second key, the numbers alone are kept.
-    """
-    document: dict[str, Any] = {"figures": {}, "claims": {}, "again": {}}
-    if evidence.DATA.is_file():
-        document |= evidence.load()
-    GALLERY.mkdir(exist_ok=True)
+def judge() -> None:
+    """Write verdicts.json anew from the numbers of replicates; older verdicts stay without them."""
+    document: dict[str, Any] = {"figures": {}, "claims": {}, "again": {}} | evidence.load()
+    first, second = replicates.KEYS
     for name in jaxtheory.figures.entries():
-        file = stem(store, name, key).with_suffix(".json")
-        if not file.is_file():
-            continue
-        record = read_record(file)
-        if again:
-            for claim in jaxtheory.figures.get(name).claims:
-                document["again"][claim.id] = {"key": key} | numbers(record["claims"][claim.id])
-            continue
-        document["figures"][name] = {word: record[word] for word in KEPT}
-        for claim in jaxtheory.figures.get(name).claims:
-            document["claims"][claim.id] = numbers(record["claims"][claim.id])
-        (GALLERY / f"{name}.webp").write_bytes(webp(file.with_suffix(".png")))
-        table = gzip.compress(file.with_suffix(".csv").read_bytes(), mtime=0)
-        if len(table) <= NUMBERS:
-            (GALLERY / f"{name}.csv.gz").write_bytes(table)
+        if found := replicates.judged(name, first):
+            facts = replicates.load(name)[str(first)]
+            document["figures"][name] = {word: facts[word] for word in replicates.KEPT}
+            for claim, record in found.items():
+                document["claims"][claim] = numbers(record)
+                document["again"].pop(claim, None)
+        for claim, record in replicates.judged(name, second).items():
+            document["again"][claim] = {"key": second} | numbers(record)
     known = {claim: entry.figure for claim, entry in evidence.entries().items()}
     document["figures"] = {
         name: document["figures"][name]
@@ -90,21 +77,33 @@ def collect(key: int, store: Path, again: bool) -> None:
     evidence.DATA.write_text(json.dumps(document, indent=0, ensure_ascii=False) + "\n", "utf-8")
 
 
+def keep_pictures(key: int, store: Path) -> None:
+    """Copy the pictures and the tables of figures that were run into a folder under a key."""
+    GALLERY.mkdir(exist_ok=True)
+    for name in jaxtheory.figures.entries():
+        file = stem(store, name, key).with_suffix(".png")
+        if not file.is_file():
+            continue
+        (GALLERY / f"{name}.webp").write_bytes(webp(file))
+        table = gzip.compress(file.with_suffix(".csv").read_bytes(), mtime=0)
+        if len(table) <= NUMBERS:
+            (GALLERY / f"{name}.csv.gz").write_bytes(table)
+
+
 def numbers(claim: dict[str, Any]) -> dict[str, Any]:
-    """Return the part of a claim's record that was measured; the rest stands in the code."""
-    words = ("statement", "why", "source", "expected", "bound", "threshold")
+    """Return the part of a claim's record that was measured; the rest stands elsewhere."""
+    words = ("statement", "why", "source", "expected", "bound", "threshold", "numbers")
     return {word: value for word, value in claim.items() if word not in words}
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--key", type=int, default=0)
-    parser.add_argument("--store", type=Path)
-    parser.add_argument("--again", action="store_true", help="a second key")
+    parser.add_argument("--store", type=Path, help="copy the pictures of figures that ran into it")
     options = parser.parse_args()
     if options.store:
-        collect(options.key, options.store, options.again)
+        keep_pictures(replicates.KEYS[0], options.store)
         front.write()
+    judge()
     evidence.write(evidence.pages(evidence.load()))
     known = jaxtheory.figures.entries()
     if missing := [name for name in known if name not in evidence.load()["figures"]]:

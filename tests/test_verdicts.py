@@ -15,6 +15,7 @@ import pytest
 
 import jaxtheory
 from jaxtheory.claims import Judged
+from jaxtheory.claims.judged import judge_numbers
 from jaxtheory.claims.verdict import Verdict
 from jaxtheory.reports import report_page as report
 from jaxtheory.reports import run_files, tally, wording
@@ -34,7 +35,7 @@ def loaded(name):
     return module
 
 
-evidence, front, verdicts = map(loaded, ("evidence", "front", "verdicts"))
+evidence, front, replicates, verdicts = map(loaded, ("evidence", "front", "replicates", "verdicts"))
 HOLDS = (True, False, None, True, True)
 TEXTS = ("question", "source", "store", "command", "setup", "model", "drawn")
 RECORD = dict.fromkeys(TEXTS, "") | {"runs": {}, "versions": {}, "files": {}}
@@ -49,7 +50,7 @@ def store(tmp_path):
     for place, (name, entry) in enumerate(evidence.entries().items()):
         if entry.room not in known:
             continue
-        verdict = Verdict(HOLDS[place % 5], 0.25, "[0.1, 0.2]", 8, (0.2, 0.3), "", 8, 8)
+        verdict = Verdict(HOLDS[place % 5], 0.25, "[0.1, 0.2]", 8, 7, interval=(0.2, 0.3))
         missing = "" if place % 7 else "not tested"
         judged = Judged(entry.claim, verdict if place % 7 else None, missing)
         by_figure.setdefault(entry.figure, {})[name] = run_files.record_claim(judged)
@@ -118,7 +119,39 @@ def test_readme_and_report_agree(store):
         cells = re.search(rf'<tr><th scope="row"><a href="#theory-{theory}".*?</tr>', html, re.S)[0]
         cells = [re.sub("<.*?>", "", cell) for cell in re.findall("<td.*?</td>", cells)]
         assert cells == ["" if text.endswith("of 0") else text for text in want.values()]
-    assert wording.CAUTION in after and wording.CAUTION in html
+    assert "probability 1 % at most" in after and wording.RULE in html
+
+
+def test_the_verdicts_are_those_of_the_numbers_in_git():
+    """And of the rule, bounds and shares as they are; verdicts of before have no such numbers."""
+    document = evidence.load()
+    first, second = replicates.KEYS
+    for file in sorted((DOCS / "replicates").glob("*.json")):
+        for part, key, more in (("claims", first, {}), ("again", second, {"key": second})):
+            for claim, record in replicates.judged(file.stem, key).items():
+                assert document[part][claim] == more | verdicts.numbers(record), claim
+
+
+def test_numbers_of_replicates_are_kept_by_key_and_judged_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(replicates, "FOLDER", tmp_path / "replicates")
+    figure, (first, second) = jaxtheory.figures.get("walk_margin"), replicates.KEYS
+    values = [0.98, float("nan"), float("inf"), 0.123456789012, *[0.99] * 12]
+    for key, numbers in ((second, values), (first, values[::-1])):
+        judged = [judge_numbers(claim, numbers) for claim in figure.claims]
+        claims = {one.claim.id: run_files.record_claim(one) for one in judged}
+        content = RECORD | {"figure": figure.name, "theory": "", "command": "", "claims": claims}
+        content |= {"key": key}
+        file = run_files.stem(tmp_path, figure.name, key).with_suffix(".json")
+        file.write_text(json.dumps(content))
+        assert figure.name in replicates.missing(key)
+        assert replicates.collect(figure.name, key, tmp_path)
+        assert figure.name not in replicates.missing(key)
+        again = replicates.judged(figure.name, key)
+        for name, record in again.items():
+            assert record == claims[name]
+            assert record["numbers"][1 if key == second else -2] is None
+    assert {*replicates.load(figure.name)} == {str(key) for key in replicates.KEYS}
+    assert not replicates.collect("walk_phase", first, tmp_path)
 
 
 def test_the_pages_are_those_that_the_command_writes():

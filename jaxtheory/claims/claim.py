@@ -1,21 +1,20 @@
-"""Claims as data: origin, statistic and bound of a statement.
-
-The statistic is measured on a sweep, and must satisfy the bound.
-"""
+"""Claims as data: the origin of a statement, the number that it is about, and its bound."""
 
 import dataclasses
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import xarray as xr
 
 from jaxtheory.claims.bound import Bound, require_bound
 from jaxtheory.claims.origin import Origin
-from jaxtheory.claims.verdict import require_words
+from jaxtheory.claims.verdict import require_share
 from jaxtheory.texts.errors import InputError, checks_slots, suggest
 
 _KINDS = ("printed", "interpretation", "derived")
 _EXPECTATIONS = ("holds", "fails")
+_DIVERGED = ("undefined", "violates")
 
 
 @checks_slots
@@ -23,23 +22,27 @@ _EXPECTATIONS = ("holds", "fails")
 class Claim:
     """A statement and how it is judged.
 
-    measure(dataset) is reduced by a statistic over the seeds and compared with a bound.
-
-    A claim with fewer than `minimum` seeds, or fewer with a value, is not tested. A verdict whose
-    number is NaN is never as expected.
+    A replicate is the whole experiment with a seed of its own. measure(data) is called with the
+    data of one replicate, without the dimension "seed", and returns its number. The claim says that
+    in at least a share q of all replicates the number satisfies the bound (see
+    `jaxtheory.verdict`). A verdict whose number is NaN is never as expected.
 
     Args:
         id: short name that is unique among the claims of a theory, such as "CB-1".
         origin: `claims.printed(source, place)`, `claims.interpretation(source, place)` or
             `claims.derived(why)`. The statement of a printed claim quotes the source in “ ”.
         statement: the sentence that is judged.
-        measure: a function of the dataset that returns an array with the dimension "seed".
+        measure: a function of the data of one replicate that returns a number. Of several numbers,
+            such as one for each setting, the one farthest beyond the bound is taken: all of them
+            must satisfy it. NaN is a replicate without a number.
         bound: `claims.at_least(x)`, `claims.at_most(x)` or `claims.between(low, high)`.
-        statistic: "mean", "median", "share" or "each" (see `jaxtheory.verdict`).
-        where: "everywhere", "somewhere" or "together" (see `jaxtheory.verdict`).
+        q: the share of replicates, in (0, 1]: 1/2 for what is typical, 3/4 or 0.9 for "most" and
+            "with high probability", 1 for "all" and "always".
         expect: "holds", "fails", or None for a claim that is reported and never differs.
-        minimum: number of seeds below which the claim is not tested. With 1, a dataset of one seed
-            is taken to have exact numbers, such as those of a population law.
+        diverged: "undefined", or "violates" if a replicate without a number, such as a run that
+            diverged, violates the bound.
+        exact: True if the number does not depend on draws, so that one replicate decides.
+        example: True for a number that is shown and not judged, such as that of a single network.
         why: one sentence on why a reader cares for the statement.
         panel: the panel of the figure, from 0, row by row (-1 for the last), whose vertical axis or
             color bar shows the number that the bound is about: the bound is drawn there.
@@ -57,20 +60,21 @@ class Claim:
         ...     measure=lambda data: last(data.loss),
         ...     bound=at_most(0.1),
         ... )
-        >>> claim.statistic, claim.where, claim.expect, claim.minimum
-        ('mean', 'everywhere', 'holds', 8)
+        >>> claim.q, claim.expect
+        (0.5, 'holds')
     """
 
     id: str
     _: dataclasses.KW_ONLY
     origin: Origin
     statement: str
-    measure: Callable[[xr.Dataset], xr.DataArray]
+    measure: Callable[[xr.Dataset], xr.DataArray | np.ndarray | float]
     bound: Bound
-    statistic: str = "mean"
-    where: str = "everywhere"
+    q: float = 0.5
     expect: str | None = "holds"
-    minimum: int = 8
+    diverged: str = "undefined"
+    exact: bool = False
+    example: bool = False
     why: str = ""
     panel: int | None = None
 
@@ -80,10 +84,13 @@ class Claim:
             if not callable(self.measure):
                 raise InputError(f"measure must be a function, got {self.measure!r}")
             require_bound(self.bound)
-            require_words(self.statistic, self.where)
+            require_share(self.q)
             if self.expect is not None and self.expect not in _EXPECTATIONS:
                 hint = suggest(str(self.expect), _EXPECTATIONS)
                 raise InputError(f"expect = {self.expect!r}; {hint}, or None")
+            if self.diverged not in _DIVERGED:
+                hint = suggest(str(self.diverged), _DIVERGED)
+                raise InputError(f"diverged = {self.diverged!r}; {hint}")
             number = isinstance(self.panel, int) and not isinstance(self.panel, bool)
             if self.panel is not None and not number:
                 raise InputError(f"panel must be an integer or None, got {self.panel!r}")

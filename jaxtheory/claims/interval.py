@@ -1,15 +1,10 @@
-"""Confidence intervals of a mean, a share and a median over runs, and a bound on exceptions.
+"""The confidence interval of a mean over runs, for exponents and collapses.
 
-`error` is the probability with which an interval may miss what it is about, 0.01 by default: at
-most half of it on each side. The intervals:
-
-- mean: Student's t over n runs, mean -+ t_{n-1} s / sqrt(n), each arm stretched by the factor by
-  which a bootstrap-t reaches farther (Efron and Tibshirani 1993, chapter 12.5). The bootstrap takes
-  the quantiles .002 and .998 in place of .005 and .995, which makes up for its few runs. For skewed
-  runs this misses less often than Student's t: see docs/decisions/0032-intervals.md.
-- share: Clopper and Pearson 1934, exact for independent truth values.
-- median: the order statistics k and n + 1 - k, with P(Binomial(n, 1/2) < k) <= error / 2.
-- exceptions: the share s at which k or fewer exceptions in n runs have the probability `error`.
+`error` is the probability with which it may miss the mean, 0.01 by default: at most half of it on
+each side. It is Student's t over n runs, mean -+ t_{n-1} s / sqrt(n), each arm stretched by the
+factor by which a bootstrap-t reaches farther (Efron and Tibshirani 1993, chapter 12.5). The
+bootstrap takes the quantiles .002 and .998 in place of .005 and .995, which makes up for its few
+runs. For skewed runs this misses less often than Student's t: see docs/decisions/0032-intervals.md.
 """
 
 import functools
@@ -75,47 +70,3 @@ def _resamples(n: int) -> np.ndarray:
     """
     drawn: np.ndarray = np.random.default_rng(0).multinomial(n, [1 / n] * n, _RESAMPLES)
     return drawn.astype(float)
-
-
-def of_share(true: float, n: int, error: float = ERROR) -> Interval:
-    """Return the interval of the share of true runs.
-
-    Args:
-        true: the number of true runs; not whole if a run is a share itself.
-        n: the number of independent runs.
-        error: probability of a miss.
-    """
-    if n < 1:
-        return 0.0, 1.0
-    low = 0.0 if true <= 0 else float(special.betaincinv(true, n - true + 1, error / 2))
-    high = 1.0 if true >= n else float(special.betaincinv(true + 1, n - true, 1 - error / 2))
-    return low, high
-
-
-def of_median(values: np.ndarray, error: float = ERROR) -> Interval:
-    """Return the interval of the median of runs; unbounded if there are too few.
-
-    Args:
-        values: the values of n independent runs, which may be infinite.
-        error: probability of a miss.
-    """
-    n = len(values)
-    if n < 1:
-        return NOTHING
-    # the smallest k with P(count <= k) >= error / 2
-    k = int(np.argmax(special.bdtr(np.arange(n + 1), n, 0.5) >= error / 2))
-    if k < 1:
-        return NOTHING
-    ordered = np.sort(values)
-    return float(ordered[k - 1]), float(ordered[n - k])
-
-
-def most_exceptions(count: int, n: int, error: float = ERROR) -> float:
-    """Return the largest share of exceptions that `count` of n runs leave possible.
-
-    Args:
-        count: the number of runs that were exceptions.
-        n: the number of independent runs.
-        error: the probability with which the share may be larger.
-    """
-    return 1.0 if count >= n else float(special.betaincinv(count + 1, n - count, 1 - error))

@@ -3,15 +3,14 @@
 import math
 import textwrap
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
 
+from jaxtheory.claims.bound import Bound
 from jaxtheory.claims.claim import Claim
-from jaxtheory.claims.interval import ERROR, NOTHING
-from jaxtheory.claims.jackknife import pseudo_values
-from jaxtheory.claims.verdict import Verdict, decide, named
+from jaxtheory.claims.verdict import Verdict, decide
 from jaxtheory.engine.results.labeled import takes_labeled
 from jaxtheory.texts.errors import InputError, line, place
 
@@ -22,6 +21,7 @@ _FINDINGS = {  # kind of the origin -> words for a claim that fails, that holds
 }
 
 
+FEWEST = 8  # replicates; fewer decide nothing
 _LONG = 80  # letters of an error in a reason
 NOT_JUDGED = "not judged"  # how the reason begins if a measure does not fit the axes
 
@@ -33,6 +33,7 @@ class Judged(NamedTuple):
         claim: the claim.
         verdict: its verdict; None if it was not tested.
         reason: why it was not tested; empty if it was.
+        numbers: the number of each replicate, NaN for one without a number.
 
     Example:
         >>> import xarray as xr
@@ -52,6 +53,7 @@ class Judged(NamedTuple):
     claim: Claim
     verdict: Verdict | None
     reason: str
+    numbers: tuple[float, ...] = ()
 
     @property
     def as_expected(self) -> bool:
@@ -76,6 +78,8 @@ class Judged(NamedTuple):
         """
         if self.verdict is None:
             return self.reason
+        if self.claim.example:
+            return "an example"
         if self.verdict.holds is None:
             return "undecided"
         return _FINDINGS[self.claim.origin.kind][self.verdict.holds]
@@ -97,26 +101,22 @@ class Judged(NamedTuple):
 
 
 @takes_labeled
-def judge(claims: Iterable[Claim], dataset: xr.Dataset, *, error: float = ERROR) -> list[Judged]:
-    """Judge every claim on a dataset that has enough seeds for it.
+def judge(claims: Iterable[Claim], dataset: xr.Dataset) -> list[Judged]:
+    """Judge every claim on a dataset, whose seeds are the replicates.
 
-    A measure that has reduced the dimension "seed" itself, such as the exponent of a mean, is
-    measured again without each of the seeds: the standard error of its number is that of the
-    jackknife (Efron and Tibshirani 1993, chapter 11). A claim is undecided if all runs of a
-    condition diverged and its measure has no value there. It is not tested if its measure takes a
-    variable or a value of an axis that the dataset does not have.
+    The measure of a claim is called with the data of one seed at a time. A claim is not tested on
+    fewer than 8 seeds, and if its measure takes a variable or a value of an axis that the dataset
+    does not have.
 
     Args:
         claims: the claims.
         dataset: the dataset that their measures take, with the dimension "seed".
-        error: the probability of a wrong verdict, at most.
 
     Returns:
-        For each claim its verdict, or the reason why it was not tested: too few seeds, or axes
-        without the values that its measure selects.
+        For each claim its verdict, or the reason why it was not tested.
 
     Raises:
-        InputError: if a measure does not return an xarray.DataArray.
+        InputError: if a measure returns no numbers.
 
     Example:
         >>> import xarray as xr
@@ -127,92 +127,99 @@ def judge(claims: Iterable[Claim], dataset: xr.Dataset, *, error: float = ERROR)
         ...     statement="The loss is at most 1.",
         ...     measure=lambda data: data.loss,
         ...     bound=claims.at_most(1.0),
-        ...     minimum=2,
         ... )
-        >>> (judged,) = claims.judge([claim], xr.Dataset({"loss": ("seed", [0.5, 0.51, 0.52])}))
+        >>> losses = [0.5, 0.51, 0.52, 0.5, 0.6, 0.49, 0.55, 0.5]
+        >>> (judged,) = claims.judge([claim], xr.Dataset({"loss": ("seed", losses)}))
         >>> judged.finding, judged.outcome
         ('holds', 'as expected')
     """
-    return [_judge(claim, dataset, error) for claim in claims]
+    return [_judge(claim, dataset) for claim in claims]
 
 
-def _judge(claim: Claim, dataset: xr.Dataset, error: float) -> Judged:
-    n = dataset.sizes["seed"]
-    if n < claim.minimum:
-        return Judged(claim, None, _too_few(n, claim))
+def _judge(claim: Claim, dataset: xr.Dataset) -> Judged:
+    if reason := _too_few(claim, dataset.sizes["seed"]):
+        return Judged(claim, None, reason)
     try:
-        return _decided(claim, dataset, error)
+        numbers = replicates(claim, dataset)
     except InputError:
         raise
     except (KeyError, IndexError, ValueError) as fault:  # of a selection that finds nothing
         why = textwrap.shorten(line(fault), _LONG, placeholder=" ...") + place(fault)
         return Judged(claim, None, f"{NOT_JUDGED}: the axes lack what it measures ({why})")
+    return judge_numbers(claim, numbers)
 
 
-def _decided(claim: Claim, dataset: xr.Dataset, error: float) -> Judged:
-    n = dataset.sizes["seed"]
-    values, exact = _measured(claim, dataset), claim.minimum == n == 1
-    reduced = "seed" not in values.dims
-    options: dict[str, Any] = {"error": error, "exact": exact}
-    if not reduced or exact or n < 2:
-        verdict = decide(values, claim.statistic, claim.where, claim.bound, **options)
-    else:
-        verdict = decide(
-            _pseudo_values(claim, dataset, values), "mean", claim.where, claim.bound, **options
-        )
-    if reduced:
-        verdict = verdict._replace(n=n, least=_survivors(dataset), seeds=n)
-    if verdict.n < claim.minimum:
-        return Judged(claim, None, _too_few(verdict.n, claim))
-    lost = _lost(dataset, values)
-    if lost and verdict.holds is not None and claim.where != "somewhere":
-        verdict = verdict._replace(holds=None, interval=NOTHING, at=f"{lost} (all runs diverged)")
-    return Judged(claim, verdict, "")
+def _too_few(claim: Claim, n: int) -> str:
+    """Why so many replicates are no test; "" if they are one."""
+    enough = n >= FEWEST or claim.example or (claim.exact and n == 1)
+    return "" if enough else f"not tested (n={n} < {FEWEST})"
 
 
-def _measured(claim: Claim, dataset: xr.Dataset) -> xr.DataArray:
-    values = claim.measure(dataset)
-    if not isinstance(values, xr.DataArray):
+def judge_numbers(claim: Claim, numbers: np.ndarray) -> Judged:
+    """Judge a claim on the numbers of its replicates, as `replicates` returns them.
+
+    Args:
+        claim: the claim.
+        numbers: the number of each replicate, NaN for one without a number.
+
+    Returns:
+        The verdict, or the reason why the claim was not tested.
+
+    Example:
+        >>> import numpy as np
+        >>> from jaxtheory import Claim, claims
+        >>> from jaxtheory.claims.judged import judge_numbers
+        >>> claim = Claim(
+        ...     "T-1",
+        ...     origin=claims.derived(),
+        ...     statement="The loss is at most 1.",
+        ...     measure=lambda data: data.loss,
+        ...     bound=claims.at_most(1.0),
+        ... )
+        >>> judge_numbers(claim, np.full(8, 0.5)).finding
+        'holds'
+    """
+    numbers = np.asarray(numbers, float)
+    if reason := _too_few(claim, len(numbers)):
+        return Judged(claim, None, reason)
+    verdict = decide(numbers, claim.bound, claim.q)
+    if claim.example:
+        verdict = verdict._replace(holds=None, seeds_needed=None)
+    elif claim.exact and len(numbers) == 1 and not verdict.undefined:
+        verdict = verdict._replace(holds=verdict.satisfied == 1, seeds_needed=None)
+    return Judged(claim, verdict, "", tuple(numbers.tolist()))
+
+
+def replicates(claim: Claim, dataset: xr.Dataset) -> np.ndarray:
+    """Return the number of each replicate (seed); NaN for one without a number.
+
+    Args:
+        claim: the claim, whose measure is called with the data of one seed at a time.
+        dataset: the dataset of all seeds.
+
+    Raises:
+        InputError: if the measure returns no numbers.
+    """
+    count = dataset.sizes["seed"]
+    return np.array([_number(claim, dataset.isel(seed=i)) for i in range(count)])
+
+
+def _number(claim: Claim, replicate: xr.Dataset) -> float:
+    """The number of one replicate; of several, the one that is farthest beyond the bound."""
+    values = claim.measure(replicate)
+    try:
+        numbers = np.ravel(np.asarray(values, float))
+    except (TypeError, ValueError):
         raise InputError(
-            f"claim {claim.id}: measure must return an xarray.DataArray with a 'seed' dimension, "
+            f"claim {claim.id}: measure must return a number or an xarray.DataArray of numbers, "
             f"got a {type(values).__name__}"
-        )
-    return values
+        ) from None
+    if not len(numbers) or np.isnan(numbers).any():
+        return _worst(claim.bound) if claim.diverged == "violates" else math.nan
+    beyond = np.maximum(claim.bound.low - numbers, numbers - claim.bound.high)
+    return float(numbers[np.argmax(beyond)])
 
 
-def _pseudo_values(claim: Claim, dataset: xr.Dataset, estimate: xr.DataArray) -> xr.DataArray:
-    """The pseudo-values of the jackknife, n estimate - (n - 1) (estimate without seed i), shifted.
-
-    Their mean is then the number measured on all seeds.
-    """
-    values = lambda seeds: _measured(claim, dataset.isel(seed=seeds)).astype(float)
-    _, pseudo = pseudo_values(lambda seeds: values(seeds).values, dataset.sizes["seed"])
-    return xr.DataArray(pseudo, dims=("seed", *estimate.dims), coords=estimate.coords)
-
-
-def _lost(dataset: xr.Dataset, values: xr.DataArray) -> str:
-    """A condition in which every run diverged and that has no value, in words; "" if none."""
-    if "diverged_at" not in dataset or "seed" not in dataset["diverged_at"].dims:
-        return ""
-    diverged = (dataset["diverged_at"] >= 0).all("seed")
-    diverged = diverged.all([dim for dim in diverged.dims if dim not in values.dims])
-    other_dims = [dim for dim in values.dims if dim not in diverged.dims]
-    lost = diverged & values.isnull().all(other_dims)
-    if not lost.any():
-        return ""
-    return named(lost, [str(dim) for dim in lost.dims], int(np.argmax(lost.values))) or "everywhere"
-
-
-def _too_few(n: int, claim: Claim) -> str:
-    return f"not tested (n={n} < {claim.minimum})"
-
-
-def _survivors(dataset: xr.Dataset) -> int:
-    """The least number of runs of a point that did not diverge, among points that have one.
-
-    It is the number of all runs if the dataset does not say.
-    """
-    if "diverged_at" not in dataset or "seed" not in dataset["diverged_at"].dims:
-        return int(dataset.sizes["seed"])
-    counts = (dataset["diverged_at"] < 0).sum("seed").values.ravel()
-    return int(counts[counts > 0].min(initial=dataset.sizes["seed"])) if counts.any() else 0
+def _worst(bound: Bound) -> float:
+    """The number that violates a bound the most."""
+    return -math.inf if math.isinf(bound.high) else math.inf

@@ -10,7 +10,6 @@ import xarray as xr
 
 from jaxtheory.claims.figure import Figure, arguments
 from jaxtheory.claims.figure import seeds as seeds_of
-from jaxtheory.claims.interval import ERROR
 from jaxtheory.claims.judged import Judged, judge
 from jaxtheory.code.code_hash import code_hash
 from jaxtheory.code.plain import as_json
@@ -79,9 +78,8 @@ def run_figure(
     `figure.draw(result.dataset)` draws it.
 
     With `max_seeds` the number of seeds is doubled, and only the new ones are computed, until every
-    claim is decided or so many seeds have been reached. The k-th look at the claims takes intervals
-    that miss with probability 0.01 / 2^k, so that a verdict is wrong with probability 0.01 at most,
-    however many looks there are. A claim keeps the verdict of the look that decided it.
+    claim is decided or so many seeds have been reached. The verdicts are those of all the seeds:
+    the evidence allows any number of looks.
 
     Args:
         figure: the figure.
@@ -130,14 +128,12 @@ def run_figure(
     verdicts: list[Judged] = []
     grows = figure.experiment is not None or (store is not None and figure.verb is sweep)
     needed: list[int] = []
-    for look, new in enumerate(_batches(seeds, max_seeds), start=1):
+    for new in _batches(seeds, max_seeds):
         needed = [*needed, *new] if grows else new
         dataset, place = _part(figure, key, quick, needed, store, options)
         parts, stores = ([dataset] if grows else [*parts, dataset]), stores + place
         dataset = _join(parts)
-        later = judge(figure.claims, dataset, error=ERROR / 2**look)
-        pairs = zip(verdicts or later, later, strict=True)
-        verdicts = [old if _decided(old) else new for old, new in pairs]
+        verdicts = judge(figure.claims, dataset)
         if all(map(_decided, verdicts)):
             break
     return FigureResult(figure, dataset, verdicts, tuple(dict.fromkeys(stores)))
@@ -154,7 +150,9 @@ def _batches(seeds: list[int], most: int) -> Iterator[list[int]]:
 
 
 def _decided(judged: Judged) -> bool:
-    """True if more seeds are not needed: the bound holds or fails, or the numbers are exact."""
+    """True if more seeds are not needed: the bound holds or fails, or nothing is judged."""
+    if judged.claim.example:
+        return True
     return judged.verdict is not None and judged.verdict.holds is not None
 
 

@@ -1,92 +1,64 @@
-"""Verdicts on measured values: a statistic with its interval, conditions, and a bound.
+"""Verdicts on the numbers of replicates: does at least a share q of them satisfy a bound?"""
 
-The statistic is over runs, and must satisfy the bound in the conditions.
-"""
-
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
 
-from jaxtheory.claims import interval
 from jaxtheory.claims.bound import Bound, require_bound
-from jaxtheory.claims.interval import ERROR, Interval
-from jaxtheory.claims.needed import seeds_needed
+from jaxtheory.claims.evidence import ENOUGH, least_successes
 from jaxtheory.engine.results.labeled import takes_labeled
-from jaxtheory.engine.results.summary import label
-from jaxtheory.texts.errors import InputError, suggest
+from jaxtheory.texts.errors import InputError, brief
 from jaxtheory.texts.faces import as_html, as_text
 
-
-class Exceptions(NamedTuple):
-    """Runs that violate a bound which each run must satisfy.
-
-    Args:
-        number: number of such runs.
-        runs: number of runs; the runs of one seed in several conditions count as one, because they
-            share their draws.
-        most: the share of exceptions among all runs is at most this, with 99 % confidence.
-
-    Example:
-        >>> from jaxtheory.claims.verdict import Exceptions
-        >>> str(Exceptions(0, 16, 0.2501))
-        '0 of 16 runs, so at most 25 %'
-    """
-
-    number: int
-    runs: int
-    most: float
-
-    def __str__(self) -> str:
-        return f"{self.number} of {self.runs} runs, so at most {100 * self.most:.3g} %"
+ALL = 0.9  # the share at which "all" holds, if there is no exception
+_MOST = 100_000  # replicates; a verdict that needs more is as good as undecidable
+Interval = tuple[float, float]
 
 
 class Verdict(NamedTuple):
-    """Verdict on measured values, made by `verdict`.
+    """Verdict on the numbers of replicates, made by `verdict`.
 
     Args:
-        holds: True if the bound is satisfied, False if it is violated, None if the runs do not
-            decide it: the interval of a number that decides lies on both sides of the bound.
-        measured: the number that decides; NaN if there is no value.
+        holds: True if at least a share q of all replicates satisfies the bound, False if a smaller
+            one does, None if these replicates do not decide it. A verdict is wrong with probability
+            1 % at most.
+        measured: the number of the typical replicate: the median for q = 1/2, else the quantile
+            that must satisfy the bound; the worst number for q = 1. NaN if there is none.
         threshold: the bound, as the text "[low, high]" if it has two ends.
-        n: number of seeds with a finite value.
-        interval: the 99 % confidence interval (low, high) of the number, corrected for the number
-            of conditions; infinite if the runs are too few for one. For "each" and for exact
-            numbers both ends are the number itself.
-        at: the condition whose number decides, such as "p = 0.7, K = 6"; empty if there is only
-            one.
-        least: the smallest number of runs with a finite value at a condition that has any. If it is
-            below `seeds`, the verdict is about the runs that did not diverge.
-        seeds: number of seeds.
-        exceptions: for "each", the runs that violate the bound; else None.
-        seeds_needed: for an undecided verdict, about the number of seeds that would decide it if
-            the mean and the spread of the runs stayed as they are; None if that is not known, or is
-            beyond 100 000.
+        n: number of replicates.
+        satisfied: how many of them satisfy the bound.
+        undefined: how many have no number; they count against either verdict.
+        q: the share of all replicates that is claimed.
+        interval: bounds between these numbers would be undecided: the rule, solved for the bound.
+            An end beyond all numbers is infinite.
+        equal: how many replicates have the number `measured`.
+        seeds_needed: for an undecided verdict, about the number of replicates that would decide it
+            if further ones were like these; None if that is not known, or is beyond 100 000.
 
     Example:
         >>> import xarray as xr
         >>> import jaxtheory
         >>> from jaxtheory.claims import at_most
-        >>> losses = xr.DataArray([0.1, 0.2, 0.3], dims="seed")
+        >>> losses = xr.DataArray([0.1, 0.2, 0.3, 0.2, 0.4, 0.1, 0.3, 0.5], dims="seed")
         >>> judged = jaxtheory.verdict(losses, at_most(0.9))
-        >>> judged.decision, round(judged.measured, 6), judged.threshold, judged.n
-        ('holds', 0.2, 0.9, 3)
-        >>> [round(end, 3) for end in judged.interval]
-        [-0.373, 0.773]
-        >>> open_one = jaxtheory.verdict(losses, at_most(0.25))
-        >>> open_one.decision, open_one.seeds_needed
-        ('undecided', 32)
+        >>> judged.decision, judged.measured, judged.satisfied, judged.n, judged.interval
+        ('holds', 0.25, 8, 8, (0.1, 0.5))
+        >>> open_one = jaxtheory.verdict(losses, at_most(0.45))
+        >>> open_one.decision, open_one.satisfied, open_one.seeds_needed
+        ('undecided', 7, 19)
     """
 
     holds: bool | None
     measured: float
     threshold: float | str
     n: int
-    interval: Interval = interval.NOTHING
-    at: str = ""
-    least: int = 0
-    seeds: int = 0
-    exceptions: Exceptions | None = None
+    satisfied: int = 0
+    undefined: int = 0
+    q: float = 0.5
+    interval: Interval = (-np.inf, np.inf)
+    equal: int = 1
     seeds_needed: int | None = None
 
     def _face(self) -> tuple[str, dict[str, str]]:
@@ -96,9 +68,9 @@ class Verdict(NamedTuple):
             "threshold": f"{self.threshold:.4g}"
             if isinstance(self.threshold, float)
             else str(self.threshold),
-            "at": self.at,
-            "exceptions": "" if self.exceptions is None else str(self.exceptions),
-            "seeds": f"{self.n} of {self.seeds} with a value" if self.seeds else str(self.n),
+            "satisfied": f"{self.satisfied} of {self.n} replicates",
+            "claimed of": "all" if self.q == 1 else f"a share of {self.q:g}",
+            "undefined": str(self.undefined or ""),
             "seeds needed": "" if self.seeds_needed is None else f"about {self.seeds_needed}",
         }
 
@@ -114,196 +86,142 @@ class Verdict(NamedTuple):
         return {True: "holds", False: "fails", None: "undecided"}[self.holds]
 
 
-_STATISTICS = ("mean", "median", "share", "each")
-_PLACES = ("everywhere", "somewhere", "together")
-
-
 @takes_labeled
-def verdict(
-    values: xr.DataArray,
-    bound: Bound,
-    *,
-    statistic: str = "mean",
-    where: str = "everywhere",
-) -> Verdict:
-    """Judge values: reduce them over the seeds and compare the result with a bound.
+def verdict(values: xr.DataArray, bound: Bound, *, q: float = 0.5) -> Verdict:
+    """Judge the numbers of replicates: at least a share q of all replicates satisfies the bound.
 
-    Every combination of the dimensions other than "seed" is a condition. The verdict holds or fails
-    where the 99 % confidence interval of the statistic lies on that side of the bound, and is
-    undecided otherwise. With several conditions the intervals hold together: each has the level
-    1 - 0.01 / conditions.
+    A replicate is a whole experiment with a seed of its own. It satisfies the bound or not, so the
+    evidence is that of a coin, exact for any law of the numbers and however often one looks while
+    replicates are added: see `jaxtheory.claims.evidence`. The verdict holds or fails where the
+    evidence against the contrary is 100, and is wrong with probability 1 % at most.
+
+    A bound with two ends holds if each end holds, and fails if one of them fails with an evidence
+    of 200. With q = 1 a single exception refutes; without one the verdict holds once the evidence
+    for a share of 0.9 suffices, after 49 replicates.
 
     Args:
-        values: measured numbers, or truth values, with the dimension "seed". NaN entries are left
-            out, and conditions without any value. Numbers without that dimension are exact.
-        bound: `at_least(x)`, `at_most(x)` or `between(low, high)` of `jaxtheory.claims`, as in a
-            `Claim`.
-        statistic: "mean" (Student's t with a bootstrap-t), "median" (order statistics) or "share"
-            of truth values (Clopper-Pearson) over the seeds of each condition, or "each": every run
-            must satisfy the bound, and `exceptions` tells how many do not. The mean of truth values
-            is their share.
-        where: "everywhere" (the worst condition decides), "somewhere" (the best one decides), or
-            "together" (the runs of all conditions are one sample, in which those of one seed count
-            as one run, because they share their draws).
+        values: the numbers, or truth values, with the one dimension "seed". NaN is a replicate
+            without a number.
+        bound: `at_least(x)`, `at_most(x)` or `between(low, high)` of `jaxtheory.claims`.
+        q: the share, in (0, 1]: 1/2 for what is typical, more for "most", 1 for "all".
 
     Returns:
-        The verdict. Without any value, its number is NaN and it is undecided.
+        The verdict.
 
     Raises:
-        InputError: if `statistic` or `where` is unknown, or `bound` is not a bound.
+        InputError: if the values have other dimensions, q is outside of (0, 1], or `bound` is not a
+            bound.
 
     Example:
         >>> import xarray as xr
         >>> import jaxtheory
         >>> from jaxtheory.claims import at_least
         >>> values = xr.DataArray([[1.0, 1.1], [5.0, 5.1]], {"p": [0.5, 0.7]}, ("p", "seed"))
-        >>> jaxtheory.verdict(values, at_least(3.0), statistic="each").decision
+        >>> jaxtheory.verdict(values.min("p"), at_least(3.0), q=1).decision
         'fails'
-        >>> jaxtheory.verdict(values, at_least(1.0), statistic="each").at
-        'p = 0.5, seed = 0'
-        >>> jaxtheory.verdict(values, at_least(0.5)).seeds_needed
-        4
+        >>> jaxtheory.verdict(values.min("p"), at_least(0.5)).seeds_needed
+        8
     """
-    require_words(statistic, where)
-    return decide(values, statistic, where, require_bound(bound))
+    if values.dims != ("seed",):
+        others = ", ".join(str(dim) for dim in values.dims if dim != "seed") or "no dimension"
+        raise InputError(
+            f"values: has {others}; must have one number for each seed: take the least, the "
+            "largest or the mean over the other dimensions, or select one of their values"
+        )
+    return decide(values.values.astype(float), require_bound(bound), require_share(q))
 
 
-def decide(
-    values: xr.DataArray,
-    statistic: str,
-    where: str,
-    bound: Bound,
-    *,
-    error: float = ERROR,
-    exact: bool = False,
-) -> Verdict:
-    """The verdict on values by a known statistic and place and a bound.
-
-    error: the probability of a wrong verdict, at most. exact: the numbers do not depend on draws.
-    """
-    n, least, seeds = _seeds_behind(values)
-    if "seed" not in values.dims:
-        values, exact = values.expand_dims("seed"), True
-    if statistic == "mean" and values.dtype == bool:
-        statistic = "share"
-    if statistic == "each":
-        conditions = values
-    else:
-        conditions = _pooled(values, statistic) if where == "together" else values
-    other_dims = [str(dim) for dim in conditions.dims if statistic == "each" or dim != "seed"]
-    table = conditions.transpose(*other_dims, ...).astype(float)
-    rows = table.values.reshape(int(np.prod([table.sizes[dim] for dim in other_dims])), -1)
-    numbers, low, high = _measured(rows, statistic, error, exact)
-    counts: dict[str, Any] = {"n": n, "least": least, "seeds": seeds}
-    if np.all(np.isnan(numbers)):
-        return Verdict(None, float("nan"), bound.threshold, **counts)
-    holds, place = _decided(numbers, low, high, where, bound)
-    if holds is None:
-        share = error / max(1, int((~np.isnan(numbers)).sum()))
-        counts["seeds_needed"] = seeds_needed(rows, statistic, where, bound, share)
-    at = "" if where == "together" else named(table, other_dims, place)
-    ends = float(low[place]), float(high[place])
-    some = None
-    if statistic == "each" and where != "somewhere" and seeds > 1:
-        some = _exceptions(table, bound, error)
-    number = float(numbers[place])
-    return Verdict(holds, number, bound.threshold, interval=ends, at=at, exceptions=some, **counts)
+def require_share(q: Any) -> float:
+    """Return q as a number in (0, 1], or raise InputError."""
+    number = isinstance(q, int | float) and not isinstance(q, bool)
+    if not number or not 0 < q <= 1:
+        raise InputError(f"q = {brief(q)}: must be a number in (0, 1], the share of all replicates")
+    return float(q)
 
 
-def _pooled(values: xr.DataArray, statistic: str) -> xr.DataArray:
-    """One number for each seed: the average of its conditions."""
-    other_dims = [dim for dim in values.dims if dim != "seed"]
-    finite = values.astype(float).where(abs(values.astype(float)) < np.inf)
-    return finite.median(other_dims) if statistic == "median" else finite.mean(other_dims)
-
-
-def _measured(
-    rows: np.ndarray, statistic: str, error: float, exact: bool
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The number of each row with the ends of its interval; NaN for a row without a value."""
-    finite = ~np.isnan(rows) if statistic in ("median", "each") else np.isfinite(rows)
-    some = finite.any(1)
-    error = error / max(1, int(some.sum()))
-    numbers, low, high = np.full((3, len(rows)), np.nan)
-    for i in np.flatnonzero(some):
-        row = rows[i][finite[i]]
-        numbers[i] = np.median(row) if statistic == "median" else row.mean()
-        if exact or statistic == "each":
-            low[i] = high[i] = numbers[i]
-        elif statistic == "mean":
-            low[i], high[i] = interval.of_mean(row, error)
-        elif statistic == "median":
-            low[i], high[i] = interval.of_median(row, error)
-        else:
-            low[i], high[i] = interval.of_share(row.sum(), len(row), error)
-    return numbers, low, high
-
-
-def _decided(
-    numbers: np.ndarray, low: np.ndarray, high: np.ndarray, where: str, bound: Bound
-) -> tuple[bool | None, int]:
-    """Return True, False or None for undecided, and the index of the row that decides."""
-    far = _outside(bound, low, high)  # of the worse end: not positive if all of it is inside
-    near = _outside(bound, high, low)  # of the better end: positive if all of it is outside
-    outside = _outside(bound, numbers, numbers)
-    if where == "somewhere":
-        if np.nanmin(far) <= 0:
-            return True, int(np.nanargmin(far))
-        if np.nanmin(near) > 0:
-            return False, int(np.nanargmin(near))
-        return None, int(np.nanargmin(np.where(near > 0, np.nan, outside)))
-    if np.nanmax(near) > 0:
-        return False, int(np.nanargmax(near))
-    if np.nanmax(far) <= 0:
-        return True, int(np.nanargmax(far))
-    return None, int(np.nanargmax(np.where(far > 0, outside, np.nan)))
-
-
-def _outside(bound: Bound, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """How far numbers lie outside a bound: `low` below it, `high` above it.
-
-    An end of the bound that is infinite is never passed.
-    """
-    below = -np.inf if np.isinf(bound.low) else bound.low - low
-    above = -np.inf if np.isinf(bound.high) else high - bound.high
-    outside: np.ndarray = np.where(np.isnan(low), np.nan, np.maximum(below, above))
-    return outside
-
-
-def _exceptions(table: xr.DataArray, bound: Bound, error: float) -> Exceptions:
-    """The seeds with a value that violates the bound in one of the conditions."""
-    other_dims = [dim for dim in table.dims if dim != "seed"]
-    violated = (table < bound.low) | (table > bound.high)
-    runs, count = int(table.notnull().any(other_dims).sum()), int(violated.any(other_dims).sum())
-    return Exceptions(count, runs, interval.most_exceptions(count, runs, error))
-
-
-def named(table: xr.DataArray, dims: list[str], place: int) -> str:
-    """The condition at a place of the flat array, by the dimensions that have several values."""
-    indices = np.unravel_index(place, [table.sizes[dim] for dim in dims]) if dims else ()
-    return ", ".join(
-        f"{dim} = {label(table[dim].values[i])}"
-        for dim, i in zip(dims, indices, strict=True)
-        if table.sizes[dim] > 1
+def decide(numbers: np.ndarray, bound: Bound, q: float) -> Verdict:
+    """Return the verdict on the numbers of replicates, NaN for one without a number."""
+    n, defined = len(numbers), np.sort(numbers[~np.isnan(numbers)])
+    satisfied = int(np.sum((bound.low <= defined) & (defined <= bound.high)))
+    below, above = int(np.sum(defined < bound.low)), int(np.sum(defined > bound.high))
+    measured = _typical(defined, bound, q)
+    return Verdict(
+        holds=_holds(n, len(defined), below, above, bound, q),
+        measured=measured,
+        threshold=bound.threshold,
+        n=n,
+        satisfied=satisfied,
+        undefined=n - len(defined),
+        q=q,
+        interval=_interval(defined, n, bound, q),
+        equal=int(np.sum(defined == measured)),
+        seeds_needed=_needed(n, len(defined), below, above, bound, q),
     )
 
 
-def require_words(statistic: str, where: str) -> None:
-    """Raise InputError unless the statistic and the place are known."""
-    for name, word, words in (("statistic", statistic, _STATISTICS), ("where", where, _PLACES)):
-        if word not in words:
-            raise InputError(f"{name} = {word!r}; {suggest(str(word), words)}")
+def _holds(n: int, defined: int, below: int, above: int, bound: Bound, q: float) -> bool | None:
+    """True, False, or None for undecided, from the numbers of replicates beyond each end."""
+    ends = [
+        (defined - count, count)
+        for end, count in ((bound.low, below), (bound.high, above))
+        if math.isfinite(end)
+    ]
+    enough = ENOUGH * len(ends)  # 200 for the failure of one of two ends
+    if q == 1:
+        if any(violated for _, violated in ends):
+            return False
+        return True if n == defined and n >= least_successes(n, ALL) else None
+    if any(violated >= least_successes(n, 1 - q, enough) for _, violated in ends):
+        return False
+    return True if all(good >= least_successes(n, q) for good, _ in ends) else None
 
 
-def _seeds_behind(values: xr.DataArray) -> tuple[int, int, int]:
-    """The number of seeds with a finite value, the least number at a condition, and of all seeds.
+def _typical(defined: np.ndarray, bound: Bound, q: float) -> float:
+    """The number that decides: the quantile that satisfies the bound if a share q does."""
+    if not len(defined):
+        return float("nan")
+    both = math.isfinite(bound.low) and math.isfinite(bound.high)
+    if q == 1:
+        outside = np.maximum(bound.low - defined, defined - bound.high)
+        return float(defined[np.argmax(outside)])
+    if both or q == 0.5:
+        return float(np.median(defined))
+    rank = math.ceil(q * len(defined))  # counted from the good end
+    return float(defined[-rank] if math.isfinite(bound.low) else defined[rank - 1])
 
-    Conditions without any are left out; the numbers are zeros if `seed` was averaged away before.
-    """
-    if "seed" not in values.dims:
-        return 0, 0, 0
-    finite = abs(values.astype(float)) < np.inf
-    other_dims = [dim for dim in values.dims if dim != "seed"]
-    counts = np.ravel(finite.sum("seed").values)
-    least = int(counts[counts > 0].min(initial=values.sizes["seed"])) if counts.any() else 0
-    return int(finite.any(other_dims).sum()), least, values.sizes["seed"]
+
+def _interval(defined: np.ndarray, n: int, bound: Bound, q: float) -> Interval:
+    """The bounds that are undecided; for two ends, the narrowest bound that holds."""
+    if q == 1:
+        return (float(defined[0]), float(defined[-1])) if len(defined) else (-np.inf, np.inf)
+    holds, fails = least_successes(n, q), least_successes(n, 1 - q)
+    at = lambda rank: float(defined[rank - 1]) if 1 <= rank <= len(defined) else None
+    up = lambda rank: at(len(defined) - rank + 1)  # counted from the largest
+    if math.isinf(bound.high):
+        low, high = up(holds), at(fails)
+    elif math.isinf(bound.low):
+        low, high = up(fails), at(holds)
+    else:
+        low, high = up(holds), at(holds)
+    return -np.inf if low is None else low, np.inf if high is None else high
+
+
+def _needed(n: int, defined: int, below: int, above: int, bound: Bound, q: float) -> int | None:
+    """The least number of replicates, with the shares of these, at which there is a verdict."""
+    if n == 0 or _holds(n, defined, below, above, bound, q) is not None:
+        return None
+
+    def decided(m: int) -> bool:
+        counts = [int(m * part / n) for part in (defined, below, above)]
+        return _holds(m, counts[0], counts[1], counts[2], bound, q) is not None
+
+    high = n
+    while not decided(high):
+        high *= 2
+        if high > _MOST:
+            return None
+    low = max(n, high // 2)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if decided(middle) else (middle, high)
+    return high

@@ -19,12 +19,12 @@ _ENTRIES: _Kinds = {
 }
 _CLAIM: _Kinds = {
     **dict.fromkeys(("statement", "origin", "source", "expected"), (str,)),
-    **dict.fromkeys(("bound", "finding", "outcome", "at"), (str,)),
-    **dict.fromkeys(("why", "exceptions", "decision"), (str,)),
-    "measured": (int, float, NoneType),
+    **dict.fromkeys(("bound", "finding", "outcome", "why", "decision"), (str,)),
+    **dict.fromkeys(("measured", "q"), (int, float, NoneType)),
     "interval": (list, NoneType),
+    "numbers": (list,),
     "threshold": (int, float, str, NoneType),
-    **dict.fromkeys(("n", "least", "seeds", "seeds_needed"), (int, NoneType)),
+    **dict.fromkeys(("n", "satisfied", "undefined", "equal", "seeds_needed"), (int, NoneType)),
 }
 _GRADIENT: _Kinds = {
     "error": (int, float, NoneType),
@@ -34,9 +34,14 @@ _GRADIENT: _Kinds = {
 }
 # which records of earlier versions lack
 _LATER: dict[str, Any] = {"files": {}, "drawn": "", "title": "", "stores": [], "changes": ""}
-_LATER_OF_CLAIM: dict[str, Any] = {"at": "", "why": ""}
-_LATER_OF_CLAIM |= {"least": None, "seeds": None, "seeds_needed": None}
-_LATER_OF_CLAIM |= {"interval": None, "exceptions": "", "decision": "not tested"}
+_LATER_OF_CLAIM: dict[str, Any] = dict.fromkeys(("q", "satisfied", "undefined", "equal"))
+_LATER_OF_CLAIM |= {
+    "numbers": [],
+    "interval": None,
+    "seeds_needed": None,
+    "why": "",
+    "decision": "not tested",
+}
 
 
 class NotARecordError(ValueError):

@@ -165,7 +165,7 @@ def _page(entries: list[dict[str, Any]]) -> str:
         },
         gradients=[of_theory[0] for of_theory in groups.values() if of_theory[0]["gradient"]],
         versions=list(entries[0]["versions"]),
-        caution=wording.CAUTION,
+        rule=wording.RULE,
         origins=_ORIGINS,
         total=wording.count(len(claims), "claim"),
         span=span,

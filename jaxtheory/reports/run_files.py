@@ -227,7 +227,7 @@ def _finite(number: float) -> float | None:
 
 def record_claim(judged: Judged) -> dict[str, Any]:
     """Return the record of a claim and its verdict."""
-    claim, verdict, _ = judged
+    claim, verdict, _, numbers = judged
     number = None if verdict is None or math.isnan(verdict.measured) else verdict.measured
     return {
         "statement": claim.statement,
@@ -237,14 +237,15 @@ def record_claim(judged: Judged) -> dict[str, Any]:
         "expected": claim.expect or "open",
         "measured": number,
         "interval": None if verdict is None else [_finite(end) for end in verdict.interval],
-        "exceptions": "" if verdict is None else str(verdict.exceptions or ""),
-        "at": "" if verdict is None else verdict.at,
         "bound": bound(claim.bound),
         "threshold": None if verdict is None else verdict.threshold,
-        "n": None if verdict is None else verdict.n,
-        "least": None if verdict is None else verdict.least,
-        "seeds": None if verdict is None else verdict.seeds,
+        "q": claim.q,
+        **{
+            word: None if verdict is None else getattr(verdict, word)
+            for word in ("n", "satisfied", "undefined", "equal")
+        },
         "seeds_needed": None if verdict is None else verdict.seeds_needed,
+        "numbers": [None if math.isnan(x) else x for x in numbers],
         "decision": "not tested" if verdict is None else verdict.decision,
         "finding": judged.finding,
         "outcome": judged.outcome,

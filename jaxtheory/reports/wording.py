@@ -16,10 +16,12 @@ from jaxtheory.core.plugins import question_of_file
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.results.attributes import values
 
-CAUTION = (
-    "The intervals suppose runs that scatter like a normal distribution; few runs with ties or "
-    "long tails decide too readily. A number that is 1 in one run of 20 and else 0 has the mean "
-    "0.05; yet 8 runs are all 0 with probability 66 %, and “at most 0.04 on average” then holds."
+RULE = (
+    "A replicate is the whole experiment with a seed of its own. A claim holds where the evidence "
+    "that at least a share q of all replicates satisfies the bound (q = 1/2 where nothing is said) "
+    "is 100, fails where the evidence for the contrary is, and is undecided otherwise: a verdict "
+    "is wrong with probability 1 % at most, whatever the law of the numbers and however often one "
+    "looks."
 )
 
 
@@ -118,46 +120,47 @@ def _value(one: Any) -> str:
 
 
 def seeds(claim: dict[str, Any]) -> str:
-    """Format the number of seeds behind a verdict, as a range if some runs have no value."""
-    if claim["n"] is None:
+    """Format how many replicates satisfy the bound, of how many, and what else is to be said."""
+    n, satisfied, q = claim["n"], claim.get("satisfied"), claim.get("q")
+    if n is None:
         return ""
-    if claim["least"] is None or claim["least"] == claim["n"] == claim["seeds"]:
-        return str(claim["n"])
-    return f"{claim['least']} to {claim['n']} of {claim['seeds']}"
+    if satisfied is None:  # a record of before counts seeds with a value alone
+        return str(n)
+    asked = "" if q in (None, 0.5) else " (all are claimed)" if q == 1 else f" ({q:g} is claimed)"
+    undefined = f", {claim['undefined']} without a number" if claim["undefined"] else ""
+    ties = f", {claim['equal']} equal" if claim["equal"] > max(1, n // 4) else ""
+    return f"{satisfied} of {n}{asked}{undefined}{ties}"
 
 
 def measured(claim: dict[str, Any]) -> str:
-    """Format the measured number with its interval or exceptions, and its condition."""
+    """Format the measured number with its interval."""
     number, ends = claim["measured"], claim["interval"]
     if number is None:
         return "" if claim["n"] is None else "no number"
     text = _rounded(number, 4)
-    if claim["exceptions"]:
-        text += f" ({claim['exceptions']})"
-    elif ends == [None, None]:
-        text += " (no interval)"
-    elif ends and ends != [number, number]:
+    if ends and ends != [None, None] and ends != [number, number]:
         text += f" [{_ends(number, ends)}]"
-    return text + (f" at {claim['at']}" if claim["at"] else "")
+    return text
 
 
 def _ends(number: float, ends: list[float | None]) -> str:
     """Format the ends of an interval with as many digits as tell one from the other.
 
-    Three digits, or four where three would put its number outside of it.
+    Three digits, or four where three would put its number outside of it. An open end lies beyond
+    all numbers.
     """
     for digits in range(3, 18):
         low, high = (_rounded(end, digits) if end is not None else "" for end in ends)
         outside = float(low or "-inf") > number or float(high or "inf") < number
         if low != high and (digits > 3 or not outside):
             break
-    return f"{low or '-inf'}, {high or 'inf'}"
+    return f"{low or 'open'}, {high or 'open'}"
 
 
 def in_short(claim: dict[str, Any]) -> str:
     """Format the measured number, and its interval where that leaves the claim undecided."""
     interval = claim["interval"] if claim["decision"] == "undecided" else None
-    return measured(claim | {"interval": interval, "exceptions": "", "at": ""})
+    return measured(claim | {"interval": interval})
 
 
 def count(number: int, noun: str) -> str:

@@ -1,7 +1,4 @@
-"""Shared parts of the figures of attention_pruning: names, the sweep and its quick form, drawing.
-
-The claims are about means over seeds.
-"""
+"""What the figures of attention_pruning share: names, the sweep and its quick form, drawing."""
 
 from typing import Any
 

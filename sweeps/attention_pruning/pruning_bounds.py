@@ -89,8 +89,7 @@ FIGURE = Figure(
             why="The convergence theorem rests on each of them.",
             measure=lambda d: d.bound_ratio,
             bound=at_most(1 + 1e-6),  # float32
-            statistic="each",
-            minimum=1,
+            q=1,
         ),
         Claim(
             "AP-38",
@@ -99,7 +98,7 @@ FIGURE = Figure(
             why="A guarantee that asks for so many steps does not explain the descent that is seen.",
             measure=lambda d: np.log10(d.step[-1] / guaranteed_steps(d)),
             bound=at_most(-6.0),
-            statistic="each",
+            q=1,
         ),
     ),
 )

@@ -114,10 +114,11 @@ FIGURE = Figure(
         Claim(
             "AP-43",
             origin=interpretation(PAPER, "remark 4.2"),
-            statement="“the Gradient Descent of our Algorithm 1 can converge to a good solution”, read as: with eta = 1/L_g the loss ends at most 10^-6 of it above that with eta = 3, on average.",
+            statement="“the Gradient Descent of our Algorithm 1 can converge to a good solution”, read as: with eta = 1/L_g the loss ends at most 10^-6 of it above that with eta = 3.",
             why="It is the step for which the theorem is proved.",
             measure=lambda d: at_the_end(d) - 1,
             bound=at_most(1e-6),
+            diverged="violates",
         ),
     ),
 )

@@ -78,7 +78,7 @@ FIGURE = Figure(
             statement="“the largest entries of this gradient correspond to edges in the latent causal graph”: in each row of each run the descent direction is largest at the parent, for T = 8 to 64 and α = 0.1 to 0.5.",
             measure=lambda data: at_start(data.gradient_selected).sel({ALPHA: slice(None, MIDDLE)}),
             bound=at_least(1.0),
-            statistic="each",
+            q=1,
             why="The proof needs no more of the gradient than its largest entry in each row.",
         ),
         Claim(
@@ -105,7 +105,7 @@ FIGURE = Figure(
         Claim(
             "CG-8",
             origin=derived("derived: odd powers cancel"),
-            statement="At lag 2 the first descent direction of A1 is negative, though the information is positive there: its mean over that at the parent, for T = 8 to 64 and α = 0.5.",
+            statement="At lag 2 the first descent direction of A1 is negative, though the information is positive there: its mean over tokens, divided by that at the parent, for T = 8 to 64 and α = 0.5.",
             measure=lambda data: second_lag(data).sel({ALPHA: MIDDLE}),
             bound=at_most(-0.05),
             why="The grandparent has information on the token, and the first step moves attention away from it.",

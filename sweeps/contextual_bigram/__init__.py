@@ -1,9 +1,9 @@
 """Shared parts of the figures of contextual_bigram: kinds of runs, the quick form, and measures.
 
 A run takes the right sign of (alpha_A, alpha_V) or goes to the mirrored valley. The probability
-Phi(z) is known from the task alone. Claims on what is learned are about the runs of the right sign
-on tasks with z >= 2. The drawings count the other runs. Thresholds come from the sources' numbers
-and from key 100, widened.
+Phi(z) is known from the task alone. Claims on what is learned have a number where runs have the
+right sign, on tasks with z >= 2. The drawings count the other runs. Thresholds come from the
+sources' numbers and from key 100, widened.
 """
 
 from collections.abc import Callable
@@ -59,14 +59,9 @@ def right(data: xr.Dataset) -> xr.DataArray:
     return right_sign(data) & (data.predicted_right_sign_sign_law.isel(step=0) >= SURE)
 
 
-def ends(data: xr.Dataset, name: str, condition: Measure = right) -> xr.DataArray:
-    """The last value of a metric, or an analysis; NaN in runs without the condition."""
-    return last(data[name]).where(condition(data))
-
-
 def end(name: str, run: str, condition: Measure = right) -> Measure:
-    """`ends` of one kind of run."""
-    return lambda data: ends(data, name, condition).sel(run=run, drop=True)
+    """The last value of a metric, or an analysis, of one kind of run; NaN without the condition."""
+    return lambda data: last(data[name]).where(condition(data)).sel(run=run, drop=True)
 
 
 def ratio(name: str, over: str, under: str, condition: Measure = right) -> Measure:

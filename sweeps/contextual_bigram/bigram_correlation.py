@@ -99,10 +99,9 @@ FIGURE = Figure(
         Claim(
             "CB-88",
             origin=interpretation(PAPER, "section 4"),
-            statement="“the initial approximation error” |Delta_V| “can be much larger than the signal”, yet “the approximation error will not grow”, read as: at rho = 1/8, where it is 8 times the signal, |Delta_V| has fallen by a quarter or more after 100 steps of stage two, in the median run.",
+            statement="“the initial approximation error” |Delta_V| “can be much larger than the signal”, yet “the approximation error will not grow”, read as: at rho = 1/8, where it is 8 times the signal, |Delta_V| has fallen by a quarter or more after 100 steps of stage two.",
             measure=error,
             bound=at_most(0.75),
-            statistic="median",
             why="Without it a weakly correlated start would spoil what stage two learns.",
         ),
         Claim(

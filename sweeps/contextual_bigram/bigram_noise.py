@@ -3,7 +3,7 @@
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import between, interpretation, last
+from jaxtheory.claims import at_most, interpretation, last
 
 from . import PAPER, QUICK, THEORY, Config, right_sign, runs
 from ._curves import ALPHAS, CURVES
@@ -14,13 +14,13 @@ BOTH_WAYS = {"algorithm": [REAL, SIMULATED], "l1": [1e-5, 0.0]}
 
 
 def gap(data: xr.Dataset) -> xr.DataArray:
-    """(simulated - mini-batches) / mean of mini-batches at the end.
+    """|simulated - mini-batches| / mini-batches at the end, mean over the metrics.
 
-    It is taken on the tasks where both end with the right sign.
+    NaN where one of the two ends with the wrong sign.
     """
     endpoints = last(data[[*PANELS]]).where(right_sign(data).all("algorithm")).to_array("metric")
     simulated, real = (endpoints.sel(algorithm=name, drop=True) for name in (SIMULATED, REAL))
-    return (simulated - real) / real.mean("seed")
+    return abs(simulated / real - 1).mean("metric", skipna=False)
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
@@ -58,9 +58,9 @@ FIGURE = Figure(
         Claim(
             "CB-43",
             origin=interpretation(PAPER, "appendix I"),
-            statement="“to mimic the batch gradient noise”, read as: on the same tasks, the mean alphas, cosine and |Delta_A| at the end of simulation and of mini-batches differ by at most 30 %, with the prox and without.",
+            statement="“to mimic the batch gradient noise”, read as: on the same task, the alphas, cosine and |Delta_A| at the end of simulation and of mini-batches differ by at most 30 % on average over the four, with the prox and without.",
             measure=gap,
-            bound=between(-0.3, 0.3),
+            bound=at_most(0.3),
             why="Every result at large N and T rests on Gaussian noise standing in for batches.",
         ),
     ),

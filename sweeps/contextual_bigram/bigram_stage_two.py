@@ -125,7 +125,7 @@ FIGURE = Figure(
             statement="“we will later show that no” entry “can ever become smaller than” -lambda before the prox, read as of runs with lambda far above the noise of a step (lambda = 1e-3, B = 2^22): no entry is, at any recorded step with a prox, in each run.",
             measure=at(LARGE, entries(STRONG)),
             bound=at_most(0.0),
-            statistic="each",
+            q=1,
             panel=-1,
             why="The two cases of equation (6) are a prox only if this is true.",
         ),

@@ -102,7 +102,7 @@ FIGURE = Figure(
             statement="“the convergence rate of” alpha_A - alpha_V “is much slower, and the process will get stuck around” (1 + delta, 1 - delta) “for some small nonzero” delta, “instead of converging to” (1, 1), read as: after 300 steps alpha_V is at least 3 times as far from 1 as alpha_A alpha_V, in each run (eta2 = 0.05).",
             measure=stuck,
             bound=at_least(3.0),
-            statistic="each",
+            q=1,
             why="It is the whole reason for the third stage, which rounds A and trains V alone.",
         ),
     ),

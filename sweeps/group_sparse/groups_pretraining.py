@@ -75,7 +75,6 @@ FIGURE = Figure(
             statement="v “successfully learns the ground truth classifier” is read as: the cosine of v1 with v* is at least 0.999 after 100 steps.",
             measure=lambda d: at(d, 100).value_cosine,
             bound=at_least(0.999),
-            minimum=2,
             panel=1,
             why="The value vector is what the layer knows about the label, and 100 steps are enough for it.",
         ),

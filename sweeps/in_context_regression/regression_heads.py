@@ -22,11 +22,6 @@ def level_of(data: xr.Dataset) -> xr.DataArray:
     return xr.DataArray(plateaus[np.minimum(counts, len(plateaus) - 1)], {H: counts}, [H])
 
 
-def gain(learned: xr.DataArray) -> xr.DataArray:
-    """H = 8 less H = 4."""
-    return learned.sel({H: 8}) - learned.sel({H: 4})
-
-
 def draw(data: xr.Dataset) -> plot.Drawing:
     """The number of components learned, and the loss, against the number of heads."""
     title = "A head of rank 1 learns one component, and spare heads save time"
@@ -58,15 +53,16 @@ FIGURE = Figure(
             statement="H < D heads of rank 1 learn the H largest components and stop: each run ends within 1e-3 of L_H, H = 1, 2, 3.",
             measure=lambda data: abs(last(data.loss) - level_of(data)).sel({H: slice(None, 3)}),
             bound=at_most(1e-3),
-            statistic="each",
+            q=1,
             why="The staircase ends where the heads do, at a loss that is known.",
         ),
         Claim(
             "IR-10",
             origin=derived("measured: heads that share a component"),
-            statement="D heads are slower than 2D, as two may begin with the same component: components that H = 8 heads have learned after 10000 steps, less those of H = 4.",
-            measure=lambda data: gain(data.learned.isel(step=1)),
-            bound=at_least(0.2),  # keys 100, 101: 0.5 to 0.7
+            statement="D heads are slower than 2D in at least a quarter of the experiments, as two may begin with the same component: components that H = 8 heads have learned after 10000 steps, less those of H = 4.",
+            measure=lambda data: data.learned.isel(step=1).sel({H: [4, 8]}).diff(H),
+            bound=at_least(0.2),  # keys 100, 101: 0.5 to 0.7 on average
+            q=0.25,
             why="It tells how many heads an experiment with the staircase must have.",
         ),
         Claim(
@@ -75,7 +71,7 @@ FIGURE = Figure(
             statement="With two heads per component, H = 8, each run learns all four components in 40000 steps.",
             measure=lambda data: last(data.learned).sel({H: 8}),
             bound=between(4, 4),
-            statistic="each",
+            q=1,
             panel=0,
             why="Spare heads repair what the start spoils.",
         ),

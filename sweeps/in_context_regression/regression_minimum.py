@@ -59,7 +59,7 @@ FIGURE = Figure(
             statement="“gradient flow with a suitable random initialization finds a global minimum of the objective function”: each run of descent on the merged form ends with a loss within 1e-6 of the minimum, for N = 4 to 128.",
             measure=lambda data: distance(data).sel({SHARE: 0.0}),
             bound=at_most(1e-6),
-            statistic="each",
+            q=1,
             why="The minimum is known in closed form, so it can be told whether training reached it.",
         ),
         Claim(
@@ -68,7 +68,7 @@ FIGURE = Figure(
             statement="With a share c of in-weight tasks each run of descent on the merged form ends at the minimum E⁻¹ΛW of the changed moments, within 1e-3, for c = 0.25 to 0.75.",
             measure=lambda data: distance(data).sel({SHARE: slice(0.25, None)}),
             bound=at_most(1e-3),
-            statistic="each",
+            q=1,
             why="A layer that meets one task often, but has no weights to store it, regresses with other weights.",
         ),
     ),

@@ -90,9 +90,9 @@ FIGURE = Figure(
             why="Without it the convergence theorem has the rate 0.",
             measure=lambda data: 1 - data.singular,
             bound=at_least(0.5),
-            statistic="each",
+            q=1,
             expect="fails",
-            minimum=3,
+            example=True,
         ),
     ),
 )

@@ -90,9 +90,9 @@ FIGURE = Figure(
             why="It is the result in the unit that users of a language model measure.",
             measure=share_of_best,
             bound=at_most(0.6),
-            statistic="each",
+            q=1,
             expect="fails",
-            minimum=3,
+            example=True,
         ),
         Claim(
             "LL-4",
@@ -101,8 +101,8 @@ FIGURE = Figure(
             why="The advantage of the source is one of strong pruning, where its table has no ratio.",
             measure=lambda data: share_of_best(data).sel(ratio=0.8),
             bound=at_most(1.0),
-            statistic="each",
-            minimum=3,
+            q=1,
+            example=True,
         ),
         Claim(
             "LL-7",
@@ -115,9 +115,9 @@ FIGURE = Figure(
                 lambda perplexity: perplexity.sel(mlp="sparsegpt") - perplexity.sel(mlp="wanda")
             ),
             bound=at_least(0.0),
-            statistic="each",
+            q=1,
             expect="fails",
-            minimum=3,
+            example=True,
         ),
     ),
 )

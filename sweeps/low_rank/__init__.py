@@ -90,7 +90,7 @@ def worst(*values: xr.DataArray) -> xr.DataArray:
 
 def law(data: xr.Dataset, name: str) -> xr.DataArray:
     """The prediction of the theory for each cell, which is equal for all steps and seeds."""
-    return data[f"predicted_{name}"].isel(step=0, seed=0, drop=True)
+    return data[f"predicted_{name}"].isel(step=0, seed=0, drop=True, missing_dims="ignore")
 
 
 # Drawing

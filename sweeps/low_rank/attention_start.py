@@ -18,7 +18,7 @@ def irrelevant(data: xr.Dataset) -> xr.DataArray:
 
 def power(data: xr.Dataset) -> xr.DataArray:
     """The exponent of delta in it."""
-    return exponent(irrelevant(data).mean("seed", skipna=False), "init_diagonal")
+    return exponent(irrelevant(data), "init_diagonal")
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:

@@ -45,9 +45,10 @@ FIGURE = Figure(
         Claim(
             "LR-77",
             origin=derived("measured"),
-            statement="LoRA of every rank learns, including rank 1, as full training does: after 400 steps the mean test loss is at most 0.05.",
+            statement="LoRA of every rank learns, including rank 1, as full training does: after 400 steps the test loss is at most 0.05.",
             measure=lambda data: last(data.loss),
             bound=at_most(0.05),
+            diverged="violates",
             panel=1,
             why="Truncation to rank 1 loses the margin (LR-2), which could be mistaken for a lower limit on the rank of LoRA.",
         ),

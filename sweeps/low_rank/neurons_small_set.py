@@ -29,8 +29,8 @@ def share_small(data: xr.Dataset, active: bool) -> xr.DataArray:
 
 
 def off_law(data: xr.Dataset) -> xr.DataArray:
-    """|mean over seeds of the small share - the law|, per cell."""
-    return abs(last(data.small_fraction).mean("seed") - law(data, "small_fraction_own_mean"))
+    """|share of small neurons - the law|, per cell."""
+    return abs(last(data.small_fraction) - law(data, "small_fraction_own_mean"))
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:

@@ -52,9 +52,8 @@ def over_m(values: xr.DataArray, start: str) -> xr.DataArray:
 
 
 def powers(*values: xr.DataArray) -> xr.DataArray:
-    """The exponents of m in their means, for both starts."""
-    means = (over_m(x, start).mean("seed", skipna=False) for x in values for start in STARTS)
-    return worst(*(exponent(mean, "m") for mean in means))
+    """The exponents of m, for both starts."""
+    return worst(*(exponent(over_m(x, start), "m") for x in values for start in STARTS))
 
 
 def projected(data: xr.Dataset, own_pattern: bool) -> tuple[xr.DataArray, xr.DataArray]:
@@ -185,7 +184,7 @@ FIGURE = Figure(
             "LR-116",
             origin=interpretation(PAPER, "theorem 1, the set L"),
             statement="The set L of large neurons “with the size |L| = Theta(m)”, read as: the number of neurons above the largest gap of the norms has an exponent of m of 0.75 to 1.25, for both starts.",
-            measure=lambda data: powers((1 - last(data.small_fraction)) * data.num_neurons),
+            measure=lambda data: powers(share(data) * data.num_neurons),
             bound=between(0.75, 1.25),
             why="A share that depends on the width would make a pruning rate of 0.4 a property of m = 200.",
         ),

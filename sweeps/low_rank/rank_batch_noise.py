@@ -61,6 +61,7 @@ FIGURE = Figure(
             statement="Neither batches of Omega(M) nor noise below O(1/M) is needed to learn: with B = 2 and tau = 0.9 the test loss is at most 0.05 after 120 steps, for M = 10, 20 and 40.",
             measure=lambda data: last(data.loss).sel(batch_size=2, noise=0.9),
             bound=at_most(0.05),
+            diverged="violates",
             panel=0,
             why="The theorem asks for both, and its own experiments use noise of norm 9 / M.",
         ),

@@ -16,12 +16,15 @@ SHAPES: dict[str, list] = {
 
 
 def beyond(data: xr.Dataset) -> xr.DataArray:
-    """s_(R+1) / s_1 of W_Q and W_K where a dimension is below R. Key 100: at most 0.012."""
+    """The largest s_(R+1) / s_1 of W_Q and W_K where a dimension is below R.
+
+    Key 100: at most 0.012.
+    """
     s = last(data.singular_values).sel(matrix=["WQ", "WK"])
     R = data.num_relevant_patterns
     is_narrow = (data.query_dim < R) | (data.value_dim < R)
     after = s.sel(index=R + 1).drop_vars("index")
-    return (after / s.sel(index=1, drop=True)).where(is_narrow)
+    return (after / s.sel(index=1, drop=True)).where(is_narrow).max()
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
@@ -64,7 +67,6 @@ FIGURE = Figure(
             statement="Where R exceeds the capacity “the low-rank property may not hold”, read as: for some m_b or m_a below R, s_(R+1) of W_Q or W_K is at least 0.1 of s_1.",
             measure=beyond,
             bound=at_least(0.1),
-            where="somewhere",
             expect="fails",
             why="The summary names this as the way in which low rank would break, and it does not break it.",
         ),

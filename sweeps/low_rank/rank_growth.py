@@ -36,14 +36,14 @@ def diagonal(data: xr.Dataset, setting: str) -> xr.DataArray:
 
 
 def further(data: xr.Dataset) -> xr.DataArray:
-    """The mean diagonal at the largest T over that at the smallest."""
+    """The diagonal at the largest T over that at the smallest."""
     diagonals = (diagonal(data, name) for name in NAMES)
     return xr.concat([x.isel(T=-1) / x.isel(T=0, drop=True) for x in diagonals], "setting")
 
 
 def fall(data: xr.Dataset) -> xr.DataArray:
     """The exponents of T in the mean sizes of the entries beside the relevant diagonal."""
-    sizes = parts(abs(data.projections)).mean("seed", skipna=False)
+    sizes = parts(abs(data.projections))
     blocks = (sizes.relevant_cross, sizes.irrelevant_rows)
     return worst(*(exponent(over_T(x, name), "T") for x in blocks for name in NAMES))
 

@@ -75,7 +75,7 @@ FIGURE = Figure(
         Claim(
             "LR-81",
             origin=derived("summary, next check 1"),
-            statement="Every change of every head and layer has rank 2: for the worst of a run, on average, s_2 is at least 0.1 of s_1 and s_3 at most 0.05.",
+            statement="Every change of every head and layer has rank 2: s_2 is at least 0.1 of s_1 and s_3 at most 0.05.",
             measure=thick,
             bound=at_most(0.0),
             why="The proof has one head and one layer; whether the low rank is a property of that case is the summary's first next check.",

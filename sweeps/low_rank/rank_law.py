@@ -30,11 +30,11 @@ def over_first(data: xr.Dataset, matrices: list[str], rank: xr.DataArray) -> xr.
 
 
 def gap(matrices: list[str]) -> Measure:
-    """s_(r + 1) / s_r at the rank r of the law, the largest of some matrices."""
+    """s_(r + 1) / s_r of some matrices at the rank r of the law."""
 
     def measure(data: xr.Dataset) -> xr.DataArray:
         r = law(data, LAW).sel(matrix=matrices).astype(int)
-        return (over_first(data, matrices, r + 1) / over_first(data, matrices, r)).max("matrix")
+        return over_first(data, matrices, r + 1) / over_first(data, matrices, r)
 
     return measure
 

@@ -20,9 +20,7 @@ FIGURE = Figure(
             "LR-73",
             origin=interpretation(PAPER, "theorem 1"),
             statement="T = Theta(eta^(-3/5) / alpha*), its dependence on eta, read as the number of steps until the test loss is below 0.1: its exponent in eta is -0.7 to -0.5.",
-            measure=lambda data: exponent(
-                fitted(data).mean("seed", skipna=False), data.learning_rate
-            ),
+            measure=lambda data: exponent(fitted(data), "learning_rate"),
             bound=between(-0.7, -0.5),
             expect="fails",
             why="It is the theorem's only statement on the time that training takes.",
@@ -31,9 +29,7 @@ FIGURE = Figure(
             "LR-74",
             origin=derived("measured"),
             statement="The number of steps until the test loss is below 0.1 goes as 1 / eta: the exponent is -1.1 to -0.9.",
-            measure=lambda data: exponent(
-                fitted(data).mean("seed", skipna=False), data.learning_rate
-            ),
+            measure=lambda data: exponent(fitted(data), "learning_rate"),
             bound=between(-1.1, -0.9),
             why="Halving the step size doubles the time, as for gradient flow; the printed power would save a third of that.",
         ),

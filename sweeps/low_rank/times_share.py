@@ -22,7 +22,7 @@ FIGURE = Figure(
             "LR-75",
             origin=interpretation(PAPER, "theorem 1"),
             statement="T = Theta(eta^(-3/5) / alpha*), its dependence on alpha*, read as the number of steps until the test loss is below 0.1: its exponent in alpha* is -1.25 to -0.75, over 0.14 to 0.43.",
-            measure=lambda data: exponent(fitted(data).mean("seed", skipna=False), alpha(data)),
+            measure=lambda data: exponent(fitted(data), alpha(data)),
             bound=between(-1.25, -0.75),
             why="The share of relevant tokens is the only property of the data that the theorem's time depends on.",
         ),

@@ -18,6 +18,12 @@ def below(data: xr.Dataset) -> xr.DataArray:
     return data[N] / (data[D] ** 0.5 * np.log(data[D])) < 1
 
 
+def short(data: xr.Dataset, values: xr.DataArray) -> xr.DataArray:
+    """The values where N < sqrt(d) log d."""
+    cells = [N, "dim"]
+    return values.stack(cell=cells).where(below(data).stack(cell=cells), drop=True)
+
+
 def draw(data: xr.Dataset) -> plot.Drawing:
     """Loss in t for one d; the last loss and the late exponent over d and N."""
     figure, axes = plot.panels(
@@ -63,9 +69,9 @@ FIGURE = Figure(
             "NN-16",
             origin=derived(),
             statement="With fewer than sqrt(d) log d examples in a prompt the loss falls as a power of t, too: its exponent from t = 500 on is between -0.65 and -0.28.",
-            measure=lambda data: late_slope(data.population_loss).where(below(data)),
+            measure=lambda data: short(data, late_slope(data.population_loss)),
             bound=between(-0.65, -0.28),
-            minimum=1,
+            exact=True,
             panel=2,
             why="The condition on N is sufficient only: shorter prompts are learned at the same kind of rate.",
         ),

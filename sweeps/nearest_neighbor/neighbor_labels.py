@@ -132,7 +132,7 @@ FIGURE = Figure(
         Claim(
             "NN-55",
             origin=interpretation(FORM, "with the talk's conditions on labels"),
-            statement="For W “the weights has the form” diag(xi1 I, 0, -xi2) with all labels that the talk allows, read as: the entry of labels and mark, which is 0 in it, is on average at most 0.02 with labels of `code` (d = N = 3, 8000 prompts, t = 300).",
+            statement="For W “the weights has the form” diag(xi1 I, 0, -xi2) with all labels that the talk allows, read as: the entry of labels and mark, which is 0 in it, is at most 0.02 with labels of `code` (d = N = 3, 8000 prompts, t = 300).",
             measure=lambda data: entry(data, "code"),
             bound=at_most(0.02),
             expect="fails",
@@ -141,7 +141,7 @@ FIGURE = Figure(
         Claim(
             "NN-56",
             origin=derived("derived: odd in y, hence 0 for labels with the law of -y"),
-            statement="With independent labels the mean of W's entry of labels and mark is 0, within 0.02 (d = N = 3, 8000 prompts, t = 300).",
+            statement="With independent labels W's entry of labels and mark is 0, within 0.02 (d = N = 3, 8000 prompts, t = 300).",
             measure=lambda data: entry(data, "independent"),
             bound=between(-0.02, 0.02),
             why="It is the condition that the talk leaves out, and all usual laws of labels satisfy it.",

@@ -149,10 +149,9 @@ FIGURE = Figure(
         Claim(
             "NN-47",
             origin=derived("margins that grow as log t; measured"),
-            statement="With 30 prompts, averaged labels and η = 10, W nears the max-margin direction of the nearest example slowly: from t = 300 to 10⁴ the exponent of 1 − cosine in log t is between −4 and −1 in the median run, as of 1/log² t (or of a power of t of about −1/4).",
+            statement="With 30 prompts, averaged labels and η = 10, W nears the max-margin direction of the nearest example slowly: from t = 300 to 10⁴ the exponent of 1 − cosine in log t is between −4 and −1, as of 1/log² t (or of a power of t of about −1/4).",
             measure=rate,
             bound=between(-4.0, -1.0),
-            statistic="median",
             why="Where the gradient falls as e^(−margin), margins grow as log t and the angle falls as 1/log t.",
         ),
         Claim(

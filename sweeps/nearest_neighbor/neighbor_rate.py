@@ -36,8 +36,8 @@ def worst(data: xr.Dataset) -> xr.DataArray:
 def per_alignment(data: xr.Dataset) -> xr.DataArray:
     """-d log(error) / d xi1 over delta between t = 500 and 2000, with the valley's xi1."""
     late = data.sel(step=[500, 2000])
-    fall = np.log(late.shift_error.mean("seed")).diff("step", label="upper").isel(step=0)
-    rise = late.predicted_xi1_valley.isel(seed=0).diff("step", label="upper").isel(step=0)
+    fall = np.log(late.shift_error).diff("step", label="upper").isel(step=0)
+    rise = late.predicted_xi1_valley.diff("step", label="upper").isel(step=0)
     return -fall / rise / data[DELTA]
 
 
@@ -102,19 +102,17 @@ FIGURE = Figure(
             origin=interpretation(PAPER, "theorem on shift"),
             statement="The test loss is O(T^(-poly(N, d) delta)), read as: where q = x_{i*}, the local exponent of T, from t = 500 to 2000, grows in proportion to delta: over delta = 0.3 to 1, its exponent in delta is near 1.",
             measure=lambda data: exponent(
-                -late_slope(data["shift_error"].mean("seed")).sel({DELTA: [0.3, 0.5, 1.0]}), DELTA
-            ),  # keys 100, 101: 0.89 to 0.93
-            bound=between(0.8, 1.1),
+                -late_slope(data.shift_error).sel({DELTA: [0.3, 0.5, 1.0]}), DELTA
+            ),
+            bound=between(0.8, 1.1),  # keys 100, 101: 0.89 to 0.93
             why="The error under shift falls much faster for well separated examples, as the theorem says.",
         ),
         Claim(
             "NN-26",
             origin=derived(),
             statement="For q = x_{i*} the test error is not a power law of T but falls as exp(-delta xi1), where xi1 is the valley's c t^(1/3): -d log(error) / d xi1, divided by delta, is near 1 at delta = 0.5 and 1.",
-            measure=lambda data: per_alignment(data).sel(
-                {DELTA: [0.5, 1.0]}
-            ),  # keys 100, 101: 1.06 to 1.20
-            bound=between(0.9, 1.35),
+            measure=lambda data: per_alignment(data).sel({DELTA: [0.5, 1.0]}),
+            bound=between(0.9, 1.35),  # keys 100, 101: 1.06 to 1.20
             why="It replaces the power of T by the law behind it, with a constant.",
         ),
         Claim(
@@ -130,10 +128,8 @@ FIGURE = Figure(
             "NN-30",
             origin=derived(),
             statement="For queries drawn like examples the test error falls no faster than 1 / T from a separation delta = 1 on: its exponent from t = 500 on is at least -1.",
-            measure=lambda data: late_slope(data["separated_error"].mean("seed")).sel(
-                {DELTA: [1.0, 2.0]}
-            ),
-            bound=at_least(-1.0),  # keys 100, 101: -0.09 to -0.37
+            measure=lambda data: late_slope(data.separated_error).sel({DELTA: [1.0, 2.0]}),
+            bound=at_least(-1.0),
             why="Not only the worst queries fall slowly: drawn ones do, too.",
         ),
     ),

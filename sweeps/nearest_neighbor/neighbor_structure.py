@@ -95,7 +95,7 @@ FIGURE = Figure(
             "NN-31",
             origin=interpretation(PAPER, "proposition on the form of W"),
             statement="For W “the weights has the form” diag(xi1 I, 0, -xi2), read as: the distance from it falls as B^(-1/2), with averaged and with drawn labels: the exponent of B is near -1/2.",
-            measure=lambda data: exponent(distance(data).mean("seed"), B),
+            measure=lambda data: exponent(distance(data), B),
             bound=between(-0.65, -0.35),
             why="The proof rests on this form, which holds on infinitely many prompts only.",
         ),
@@ -103,10 +103,8 @@ FIGURE = Figure(
             "NN-34",
             origin=printed("the talk", "proof sketch: last entry of the softmax"),
             statement="The query's logit h_q^T W h_q is “-\\xi_2^{(t)}”, measured within 0.1.",
-            measure=lambda data: abs(last(data.query_logit + data.xi2)).sel(
-                route="W"
-            ),  # 3.85 = xi1
-            bound=at_most(0.1),
+            measure=lambda data: abs(last(data.query_logit + data.xi2)).sel(route="W"),
+            bound=at_most(0.1),  # 3.85 = xi1
             expect="fails",
             why="The talk prints this logit, and the sign of the missing term decides who is attended.",
         ),

@@ -89,24 +89,26 @@ FIGURE = Figure(
     source="group_sparse: the downstream task",
     **parts(DOWNSTREAM, values=[20, 100], quick_values=[20, 100], rungs=RUNGS, seeds=16),
     draw=draw,
-    # key 100, 8 seeds: 0.11 to 0.16 and 0.09 to 0.21 in one layer; means of seeds -0.08 to 0.30
+    # key 100, 8 seeds: 0.11 to 0.16 and 0.09 to 0.21 in one layer; means of a seed -0.08 to 0.30
     claims=(
         Claim(
             "NW-51",
             origin=derived("measured"),
             statement="In one layer the downstream accuracy after 100 steps on 20 samples is at least 0.03 larger from the trained weights than from scratch, on average over the rungs.",
-            measure=lambda data: gain(data).sel({"rung": ONE_LAYER, SAMPLES: 20}),
+            measure=lambda data: (
+                gain(data).sel({"rung": ONE_LAYER, SAMPLES: 20}).mean(skipna=False)
+            ),
             bound=at_least(0.03),
-            where="together",
             why="It is what pre-training is for: the selection carries over to another classifier.",
         ),
         Claim(
             "NW-52",
             origin=derived("measured"),
             statement="In one layer the downstream accuracy after 100 steps on 100 samples is at least 0.03 larger from the trained weights than from scratch, on average over the rungs.",
-            measure=lambda data: gain(data).sel({"rung": ONE_LAYER, SAMPLES: 100}),
+            measure=lambda data: (
+                gain(data).sel({"rung": ONE_LAYER, SAMPLES: 100}).mean(skipna=False)
+            ),
             bound=at_least(0.03),
-            where="together",
             why="From scratch even five times the samples do not tell the group as well as the first task did.",
         ),
     ),

@@ -44,7 +44,7 @@ FIGURE = Figure(
         Claim(
             "NW-11",
             origin=derived("the selection theorem, on 500 samples"),
-            statement="In the theorem's model the relevant group has at least 0.8 of the attention on average, wherever it stands.",
+            statement="In the theorem's model the relevant group has at least 0.8 of the attention, wherever it stands.",
             measure=lambda data: data.group_attention.sel(rung=THEOREM),
             bound=at_least(0.8),
             panel=1,
@@ -53,7 +53,7 @@ FIGURE = Figure(
         Claim(
             "NW-12",
             origin=derived("measured"),
-            statement="In one layer trained with AdamW some head gives the relevant group at least 0.85 of the attention on average: with residual, layer norm, MLP and four heads as without.",
+            statement="In one layer trained with AdamW some head gives the relevant group at least 0.85 of the attention: with residual, layer norm, MLP and four heads as without.",
             measure=lambda data: data.group_attention.sel(rung=ONE_LAYER),
             bound=at_least(0.85),
             panel=1,
@@ -71,7 +71,7 @@ FIGURE = Figure(
         Claim(
             "NW-14",
             origin=derived("measured"),
-            statement="With two layers of four heads no head gives the relevant group at place 4 more than 0.75 of the attention on average.",
+            statement="With two layers of four heads no head gives the relevant group at place 4 more than 0.75 of the attention.",
             measure=lambda data: data.group_attention.sel({"rung": "+ depth 2", STAR: 4}),
             bound=at_most(0.75),
             panel=1,

@@ -47,7 +47,7 @@ FIGURE = Figure(
         Claim(
             "NW-21",
             origin=derived("the theorem, on 1000 prompts"),
-            statement="In the theorem's model the nearest example has at least 0.75 of the attention on average after 2000 steps.",
+            statement="In the theorem's model the nearest example has at least 0.75 of the attention after 2000 steps.",
             measure=lambda data: data.nearest_attention.sel({"rung": THEOREM, DELTA: 0.1}),
             bound=at_least(0.75),
             panel=1,
@@ -56,7 +56,7 @@ FIGURE = Figure(
         Claim(
             "NW-22",
             origin=derived("measured"),
-            statement="In one layer of one head trained with AdamW the nearest example has at least 0.75 of the attention on average: with residual, layer norm and MLP as without.",
+            statement="In one layer of one head trained with AdamW the nearest example has at least 0.75 of the attention: with residual, layer norm and MLP as without.",
             measure=lambda data: data.nearest_attention.sel({"rung": ONE_HEAD, DELTA: 0.1}),
             bound=at_least(0.75),
             panel=1,
@@ -65,7 +65,7 @@ FIGURE = Figure(
         Claim(
             "NW-23",
             origin=derived("measured"),
-            statement="One layer of one head trained with AdamW has the sign of one-nearest-neighbor prediction on at least 0.88 of the prompts on average: with residual, layer norm and MLP as without.",
+            statement="One layer of one head trained with AdamW has the sign of one-nearest-neighbor prediction on at least 0.88 of the prompts: with residual, layer norm and MLP as without.",
             measure=lambda data: data.accuracy.sel({"rung": ONE_HEAD, DELTA: 0.1}),
             bound=at_least(0.88),
             panel=0,
@@ -74,7 +74,7 @@ FIGURE = Figure(
         Claim(
             "NW-24",
             origin=derived("measured"),
-            statement="The squared error of one layer of one head trained with AdamW stays below 0.04 on average where the query is an example and the other examples are 0.5 away or more.",
+            statement="The mean squared error of one layer of one head trained with AdamW stays below 0.04 where the query is an example and the other examples are 0.5 away or more.",
             measure=lambda data: data.shift_error.sel({"rung": ONE_HEAD, DELTA: 0.5}),
             bound=at_most(0.04),
             panel=2,
@@ -83,7 +83,7 @@ FIGURE = Figure(
         Claim(
             "NW-25",
             origin=derived("measured"),
-            statement="With two layers of four heads no head gives the nearest example more than 0.8 of the attention on average.",
+            statement="With two layers of four heads no head gives the nearest example more than 0.8 of the attention.",
             measure=lambda data: data.nearest_attention.sel({"rung": "+ depth 2", DELTA: 0.1}),
             bound=at_most(0.8),
             panel=1,

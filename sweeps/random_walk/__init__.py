@@ -2,9 +2,9 @@
 
 Sources are the slides of the talk and the abstract of the paper (arXiv 2511.23239), of which no more
 was read. "Second hand" marks what others say about the rest of the paper; it is never judged as its
-sentence. Theorems are about infinitely many sequences, so on samples of 1000 they are judged by a
-share of the runs: three quarters. Thresholds come from runs on keys 100 and 101, widened. A comment
-says what was measured where they are tight.
+sentence. Theorems are about infinitely many sequences, and samples of 1000 have exceptions: of many
+settings three quarters must agree. Thresholds come from runs on keys 100 and 101, widened. A
+comment says what was measured where they are tight.
 """
 
 from collections.abc import Callable

@@ -75,7 +75,7 @@ FIGURE = Figure(
     **ON_CIRCLE6,
     sweep={
         "vary": {P: [0.5, 0.7], B: [10000]},
-        "seeds": 10,  # two more than a claim needs: some runs miss the parent
+        "seeds": 10,
         "steps": 300,
         "record": [0, 1, 2, 3, 5, 10, 20, 50, 70, 100, 140, 200, 300],
         "buckets": "exact",
@@ -116,7 +116,7 @@ FIGURE = Figure(
             "RW-18",
             origin=derived("the corollary, repaired: Pi^T x normalized, O for o"),
             statement="At p = 1/2, | f/|f| - Pi^T x/|Pi^T x| | falls as t^(-1/2).",
-            measure=lambda data: falls("output_error")(data).sel({P: 0.5}),
+            measure=lambda data: falls("output_error")(data.sel({P: 0.5})),
             bound=between(-0.55, -0.45),
             why="It is the corollary in a form that is true, and it holds for the fair walk alone.",
         ),

@@ -87,8 +87,6 @@ FIGURE = Figure(
             statement="Until its best step, descent stopped at t and ridge regression with penalty λ = d / (2ηt) have errors on fresh tasks whose logs differ by at most 0.05.",
             measure=log_distance,
             bound=at_most(0.05),
-            statistic="median",
-            minimum=3,
             why="It makes the number of steps a parameter of the formula, which has a penalty but no time.",
         ),
         Claim(
@@ -99,7 +97,6 @@ FIGURE = Figure(
                 stopped(data).sel({N: WEIGHTS}) / stopped(data).sel({N: COUNTS[:2]})
             ),
             bound=at_most(1.05),
-            statistic="median",
             why="Double descent is a property of the minimum; descent passes by better weights, though it takes fresh tasks to know when.",
         ),
         Claim(
@@ -108,7 +105,6 @@ FIGURE = Figure(
             statement="After descent to step 30000, the error on fresh tasks at n = d(d + 1) is at least 3 times its least along descent.",
             measure=lambda data: (last(path_error(data, "path")) / stopped(data)).sel({N: WEIGHTS}),
             bound=at_least(3.0),
-            statistic="median",
             why="The peak is there for whoever trains long enough.",
         ),
     ),

@@ -1,158 +1,165 @@
-"""Verdicts: statistic, place and bound, and how many runs are behind them."""
+"""Verdicts: the share of replicates that satisfy a bound, and the rule solved for the bound."""
+
+import itertools
 
 import numpy as np
 import pytest
 import xarray as xr
 
-import jaxtheory
 from jaxtheory import InputError, verdict
 from jaxtheory.claims import at_least, at_most, between
+from jaxtheory.claims.verdict import decide
 from jaxtheory.reports import wording
 
-CONDITIONS = xr.DataArray([np.linspace(1, 3, 9), np.linspace(5, 7, 9)], dims=("x", "seed"))
+NINE = xr.DataArray(np.linspace(1, 3, 9), dims="seed")
+NAN = float("nan")
 
 
 @pytest.mark.parametrize(
-    ("options", "decision", "measured"),
+    ("bound", "q", "decision", "measured", "satisfied"),
     [
-        ({"bound": at_least(0.5)}, "holds", 2.0),
-        ({"bound": at_least(2.1)}, "undecided", 2.0),
-        ({"bound": at_least(3.5)}, "fails", 2.0),
-        ({"bound": at_most(7.5)}, "holds", 6.0),
-        ({"bound": at_most(5.9)}, "undecided", 6.0),
-        ({"bound": at_most(4.5)}, "fails", 6.0),
-        ({"bound": at_most(3.5), "where": "somewhere"}, "holds", 2.0),
-        ({"bound": at_most(2.1), "where": "somewhere"}, "undecided", 2.0),
-        ({"bound": at_least(7.5), "where": "somewhere"}, "fails", 6.0),
-        ({"bound": between(0.5, 7.5)}, "holds", 2.0),
-        ({"bound": between(0.5, 4.5)}, "fails", 6.0),
-        ({"bound": between(3.5, 7.5)}, "fails", 2.0),
-        ({"bound": between(0.5, 6.1)}, "undecided", 6.0),
-        ({"bound": between(2.9, 5.1), "where": "together"}, "holds", 4.0),
-        ({"bound": between(3.9, 4.1), "where": "together"}, "undecided", 4.0),
-        ({"bound": at_least(1.0), "statistic": "each"}, "holds", 1.0),
-        ({"bound": at_least(1.1), "statistic": "each"}, "fails", 1.0),
-        ({"bound": at_most(5.0), "statistic": "median", "where": "together"}, "holds", 4.0),
-        ({"bound": at_most(4.5), "statistic": "median", "where": "together"}, "undecided", 4.0),
+        (at_least(1.0), 0.5, "holds", 2.0, 9),
+        (at_least(1.3), 0.5, "undecided", 2.0, 7),
+        (at_least(2.9), 0.5, "undecided", 2.0, 1),
+        (at_least(3.5), 0.5, "fails", 2.0, 0),
+        (at_most(3.0), 0.5, "holds", 2.0, 9),
+        (at_most(0.5), 0.5, "fails", 2.0, 0),
+        (between(1.0, 3.0), 0.5, "holds", 2.0, 9),
+        (between(1.0, 2.9), 0.5, "undecided", 2.0, 8),
+        (between(3.5, 4.0), 0.5, "fails", 2.0, 0),
+        (between(0.1, 0.9), 0.5, "fails", 2.0, 0),
+        (at_least(1.0), 0.9, "undecided", 1.0, 9),
+        (at_least(1.0), 0.75, "undecided", 1.5, 9),
+        (at_most(3.0), 0.75, "undecided", 2.5, 9),
+        (at_least(2.8), 0.75, "fails", 1.5, 1),
+        (at_least(1.0), 1, "undecided", 1.0, 9),
+        (at_least(1.1), 1, "fails", 1.0, 8),
+        (at_most(2.9), 1, "fails", 3.0, 8),
     ],
 )
-def test_statistic_place_and_bound(options, decision, measured):
-    outcome = verdict(CONDITIONS, **options)
-    assert (outcome.decision, outcome.n) == (decision, 9)
-    assert outcome.measured == pytest.approx(measured)
-    assert outcome.holds is {"holds": True, "fails": False, "undecided": None}[decision]
-    low, high = outcome.interval
-    assert low <= outcome.measured <= high
+def test_share_and_bound(bound, q, decision, measured, satisfied):
+    found = verdict(NINE, bound, q=q)
+    assert (found.decision, found.n, found.satisfied) == (decision, 9, satisfied)
+    assert found.measured == pytest.approx(measured)
+    assert found.holds is {"holds": True, "fails": False, "undecided": None}[decision]
+    low, high = found.interval
+    assert low <= found.measured <= high
 
 
-def test_a_share_counts_truth_and_an_infinite_run_is_the_worst():
-    true = xr.DataArray([[True] * 20, [False] * 19 + [True]], dims=("x", "seed"))
-    assert verdict(true, at_least(0.7), statistic="share", where="somewhere").holds
-    assert verdict(true, at_least(0.7), statistic="share").holds is False
-    assert (
-        verdict(true, at_least(0.7)).interval
-        == verdict(true, at_least(0.7), statistic="share").interval
-    )
-    half = verdict(true, at_least(0.4), statistic="share", where="together")
-    assert half.holds is None and half.measured == pytest.approx(21 / 40) and half.n == 20
-    assert not verdict(
-        xr.DataArray([1.0, np.inf], dims="seed"), at_most(2.0), statistic="each"
-    ).holds
+def test_all_holds_without_an_exception_in_49_and_one_refutes():
+    zeros = xr.DataArray(np.zeros(49), dims="seed")
+    assert verdict(zeros, at_most(0.5), q=1).decision == "holds"
+    assert verdict(zeros[:48], at_most(0.5), q=1).decision == "undecided"
+    assert verdict(zeros[:48], at_most(0.5), q=1).seeds_needed == 49
+    zeros[7] = 1.0
+    assert verdict(zeros, at_most(0.5), q=1).decision == "fails"
+    zeros[7] = NAN
+    assert verdict(zeros, at_most(0.5), q=1).decision == "undecided"
 
 
-def test_exceptions_are_counted_by_seed():
-    """One seed that violates a bound in two conditions is one exception."""
-    values = xr.DataArray(np.zeros((3, 16)), dims=("x", "seed"))
-    outcome = verdict(values, at_most(0.5), statistic="each")
-    assert outcome.holds and str(outcome.exceptions) == "0 of 16 runs, so at most 25 %"
-    values[:2, 4], values[2, 5] = 1.0, np.nan
-    outcome = verdict(values, at_most(0.5), statistic="each")
-    assert outcome.holds is False and outcome.exceptions[:2] == (1, 16)
-    assert verdict(values, at_most(5.0)).exceptions is None
+def test_truth_values_are_ones_and_zeros():
+    truth = xr.DataArray([True] * 20, dims="seed")
+    assert verdict(truth, at_least(1), q=0.75).decision == "holds"
+    assert verdict(~truth, at_least(1), q=0.75).decision == "fails"
 
 
-def test_numbers_without_seeds_are_exact():
-    outcome = verdict(xr.DataArray([0.1, 0.3], dims="x"), at_most(0.3))
-    assert outcome.holds and outcome.interval == (0.3, 0.3) and outcome.exceptions is None
+@pytest.mark.parametrize(("undefined", "decision"), [(0, "holds"), (1, "holds"), (2, "undecided")])
+def test_replicates_without_a_number_count_against_both(undefined, decision):
+    values = xr.DataArray([NAN] * undefined + [1.0] * (16 - undefined), dims="seed")
+    assert verdict(values, at_least(0.5)).decision == decision
+    mirrored = {"holds": "fails", "undecided": "undecided"}[decision]
+    found = verdict(values, at_least(1.5))
+    assert (found.decision, found.undefined, found.n) == (mirrored, undefined, 16)
 
 
-def test_a_single_run_of_several_conditions_decides_no_mean():
-    outcome = verdict(CONDITIONS.isel(seed=[0]), at_most(100.0))
-    assert outcome.holds is None and outcome.interval == (-np.inf, np.inf)
+def test_without_numbers_nothing_is_decided():
+    for count in (0, 5):
+        found = verdict(xr.DataArray(np.full(count, NAN), dims="seed"), at_least(0.5))
+        assert found.decision == "undecided" and np.isnan(found.measured)
+        assert found.interval == (-np.inf, np.inf) and found.seeds_needed is None
+
+
+@pytest.mark.parametrize("q", [0.3, 0.5, 0.75, 0.9])
+@pytest.mark.parametrize("n", [8, 16, 64, 200])
+def test_the_interval_is_the_rule_solved_for_the_bound(n, q):
+    """Also with ties, infinite numbers and replicates without one."""
+    rng = np.random.default_rng(n)
+    numbers = np.round(rng.normal(size=n), 1)
+    numbers[:2], numbers[2] = NAN, np.inf
+    bounds = np.unique(np.concatenate([numbers[3:], rng.normal(size=20)]))
+    for bound in bounds:
+        low, high = decide(numbers, at_least(bound), q).interval
+        assert (decide(numbers, at_least(bound), q).holds is None) == (low < bound <= high)
+        low, high = decide(numbers, at_most(bound), q).interval
+        assert (decide(numbers, at_most(bound), q).holds is None) == (low <= bound < high)
+    for low, high in itertools.combinations(bounds[::3], 2):
+        found = decide(numbers, between(low, high), q)
+        assert (found.holds is True) == (low <= found.interval[0] and found.interval[1] <= high)
+
+
+def test_the_mirror_image_has_the_mirrored_verdict():
+    rng = np.random.default_rng(1)
+    for n, q in itertools.product((9, 33), (0.5, 0.75, 1.0)):
+        numbers = rng.normal(size=n)
+        for bound in (-1.0, 0.0, 0.4):
+            one, other = decide(numbers, at_least(bound), q), decide(-numbers, at_most(-bound), q)
+            assert (one.holds, one.satisfied) == (other.holds, other.satisfied)
+            assert one.measured == -other.measured
+            assert one.interval == tuple(-end for end in other.interval[::-1])
+
+
+@pytest.mark.parametrize("q", [0.5, 0.75, 0.9])
+@pytest.mark.parametrize("share", [0.6, 0.8, 0.95, 1.0])
+def test_so_many_replicates_like_these_decide(q, share):
+    numbers = np.repeat([1.0, 0.0], [round(20 * share), 20 - round(20 * share)])[::-1]
+    found = decide(numbers, at_least(1), q)
+    needed = found.seeds_needed
+    if found.holds is not None:
+        assert needed is None
+    elif needed is not None:
+        m = needed - needed % 20 + 20  # whole copies, so that the share is that of these
+        assert decide(np.tile(numbers, m // 20 + 1), at_least(1), q).holds is not None
+        assert decide(np.tile(numbers, max(1, needed // 20 // 2)), at_least(1), q).holds is None
+
+
+def test_a_share_at_the_bound_itself_is_never_decided():
+    truth = xr.DataArray([1.0, 0.0] * 8, dims="seed")
+    assert verdict(truth, at_least(1)).seeds_needed is None
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("values", "options", "message"),
     [
-        ({"bound": 1.0}, r"bound must be at_least\(x\), .* of jaxtheory.claims, got 1.0"),
-        ({"bound": (1.0, 2.0)}, r"bound must be .*, got \(1.0, 2.0\)"),
-        ({"bound": None}, "bound must be .*, got None"),
-        ({"bound": at_least(1.0), "statistic": "mode"}, "statistic = 'mode'"),
-        ({"bound": at_least(1.0), "where": "here"}, "where = 'here'"),
+        (NINE, {"bound": 1.0}, r"bound must be at_least\(x\), .* of jaxtheory.claims, got 1.0"),
+        (NINE, {"bound": (1.0, 2.0)}, r"bound must be .*, got \(1.0, 2.0\)"),
+        (NINE, {"bound": at_least(1.0), "q": 0}, r"q = 0: must be a number in \(0, 1\]"),
+        (NINE, {"bound": at_least(1.0), "q": 1.5}, r"q = 1.5: must be a number in \(0, 1\]"),
+        (NINE, {"bound": at_least(1.0), "q": "most"}, "q = 'most': must be a number"),
+        (NINE, {"bound": at_least(1.0), "q": True}, "q = True: must be a number"),
+        (NINE.expand_dims("p"), {"bound": at_least(1.0)}, "values: has p; must have one number"),
+        (NINE.mean(), {"bound": at_least(1.0)}, "values: has no dimension; must have one number"),
     ],
 )
-def test_a_verdict_needs_a_bound_and_known_words(options, message):
+def test_a_verdict_needs_a_bound_a_share_and_one_number_for_each_seed(values, options, message):
     with pytest.raises(InputError, match=message):
-        verdict(CONDITIONS, **options)
-
-
-def test_a_verdict_says_how_many_runs_are_behind_its_conditions():
-    """One of four runs is left at the second condition, none at the third; infinite is no value."""
-    nan, inf = np.nan, np.inf
-    values = xr.DataArray(
-        [[1.0, 1, 1, 1], [0.9, nan, inf, nan], [nan] * 4], dims=["p", "seed"]
-    ).transpose("seed", "p")
-    for where, holds in (("everywhere", None), ("somewhere", True), ("together", True)):
-        outcome = verdict(values, at_least(0.5), where=where)
-        assert (outcome.holds, outcome.n, outcome.least, outcome.seeds) == (holds, 4, 1, 4), where
-    empty = verdict(values.isel(p=2), at_least(0.5))
-    assert (empty.decision, empty.n, empty.least, empty.seeds) == ("undecided", 0, 0, 4)
-    assert np.isnan(empty.measured) and empty.at == ""
-    lost = verdict(values.isel(p=[1]), at_least(0.5))
-    assert (lost.n, lost.least) == (1, 1)
-    assert verdict(values.isel(p=[0]) > 0, at_least(0.5), statistic="share").least == 4
+        verdict(values, **options)
 
 
 @pytest.mark.parametrize(
-    ("options", "at"),
+    ("claim", "text", "behind"),
     [
-        ({"bound": at_least(2.5)}, "p = 0.3, K = 6"),
-        ({"bound": at_least(2.5), "where": "somewhere"}, "p = 0.7, K = 5"),
-        ({"bound": at_least(0.0), "statistic": "each"}, "p = 0.3, K = 6, seed = 4"),
-        ({"bound": at_least(2.5), "where": "together"}, ""),
+        ({"interval": [1.234567, 1.9]}, "1.5 [1.23, 1.9]", "15 of 16"),
+        ({"interval": [None, 1.9], "q": 0.75}, "1.5 [open, 1.9]", "15 of 16 (0.75 is claimed)"),
+        ({"interval": [None, None], "q": 1}, "1.5", "15 of 16 (all are claimed)"),
+        ({"interval": [1.5, 1.5], "equal": 12}, "1.5", "15 of 16, 12 equal"),
+        ({"interval": None, "undefined": 1}, "1.5", "15 of 16, 1 without a number"),
+        ({"measured": None}, "no number", "15 of 16"),
+        ({"measured": None, "n": None}, "", ""),
+        ({"satisfied": None}, "1.5", "16"),
     ],
 )
-def test_a_verdict_says_at_which_values_it_was_decided(options, at):
-    values = xr.DataArray(
-        [[[3.0, 3.0], [2.0, 1.0]], [[8.0, 8.0], [np.nan, np.nan]]],
-        coords={"p": [0.3, 0.7], "K": [5, 6], "seed": [2, 4]},
-        dims=("p", "K", "seed"),
-    )
-    assert jaxtheory.verdict(values, **options).at == at
-    assert jaxtheory.verdict(values.isel(p=0, K=0), at_least(1.0)).at == ""
-
-
-@pytest.mark.parametrize(
-    ("claim", "text"),
-    [
-        ({"interval": [1.234567, 1.9]}, "1.5 [1.23, 1.9]"),
-        ({"interval": [None, 1.9], "at": "p = 0.3"}, "1.5 [-inf, 1.9] at p = 0.3"),
-        ({"interval": [None, None]}, "1.5 (no interval)"),
-        ({"interval": [1.5, 1.5]}, "1.5"),
-        ({"interval": None}, "1.5"),
-        ({"exceptions": "0 of 8 runs, so at most 44 %"}, "1.5 (0 of 8 runs, so at most 44 %)"),
-        ({"measured": None}, "no number"),
-        ({"measured": None, "n": None}, ""),
-    ],
-)
-def test_the_measured_number_in_words(claim, text):
-    defaults = {"measured": 1.5, "interval": [1.5, 1.5], "n": 2, "at": "", "exceptions": ""}
-    assert wording.measured(defaults | claim) == text
-
-
-def test_equal_runs_decide_too_readily() -> None:
-    """The example of `wording.CAUTION`: eight runs without what one run in twenty has."""
-    assert round(100 * 0.95**8) == 66
-    runs = xr.DataArray(np.zeros(8), dims="seed")
-    assert verdict(runs, at_most(0.04)).holds is True
-    assert verdict(runs, at_most(0.04), statistic="share").holds is None
+def test_the_measured_number_in_words(claim, text, behind):
+    record = {"measured": 1.5, "interval": [1.5, 1.5], "n": 16, "satisfied": 15}
+    record |= {"undefined": 0, "equal": 1, "q": 0.5} | claim
+    assert wording.measured(record) == text
+    assert wording.seeds(record) == behind

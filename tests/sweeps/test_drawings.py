@@ -42,13 +42,11 @@ def thresholds(drawn: Any) -> list[Any]:
 
 
 def test_a_bound_is_drawn_from_its_claim() -> None:
-    figure = get("walk_adam_epsilon")
+    figure = get("walk_margin")
     data = MADE_UP[figure.name].data(quick=True)
     drawn = run_files.drawn(FigureResult(figure, data, [], ()))
-    assert {note.label for note in thresholds(drawn)} == {"RW-50", "RW-51"}
+    assert {note.label for note in thresholds(drawn)} == {"RW-53", "RW-54"}
     (claim, *_) = figure.claims
     wrong = figure._replace(claims=(dataclasses.replace(claim, panel=2),))
-    with pytest.raises(
-        InputError, match="claim RW-50: panel = 2; walk_adam_epsilon has the panels"
-    ):
+    with pytest.raises(InputError, match="claim RW-53: panel = 2; walk_margin has the panels"):
         run_files.drawn(FigureResult(wrong, data, [], ()))

@@ -77,7 +77,7 @@ def test_run_figure_takes_experiments(package, tmp_path):
     assert result.dataset.sizes == {"seed": 1, "layer": 2}
     figure = get("llama_assumptions")
     assert figure.claims
-    assert {judged.reason for judged in result.verdicts} == {"not tested (n=1 < 3)"}
+    assert {judged.finding for judged in result.verdicts} == {"an example"}
     edited = figure._replace(
         experiment=lambda *given, **options: figure.experiment(*given, **options)
     )

@@ -13,8 +13,8 @@ RESCALED, RESCALED_HELDOUT = "relative_error_rescaled", "relative_error_rescaled
 ANALYSES = (RESCALED, RESCALED_HELDOUT, "hessian_norm", "stability_ratio", "bound_ratio")
 
 
-def case(figure, values, holds, drawn=False, n=None):
-    """A case whose analyses have no steps; n: the runs left of some claims."""
+def case(figure, values, holds, drawn=False):
+    """A case whose analyses have no steps."""
 
     def make(d):
         metrics = {name: d.one * value for name, value in values(d).items()}
@@ -25,7 +25,7 @@ def case(figure, values, holds, drawn=False, n=None):
             }
         )
 
-    return Case(figure, make, holds, n or {}, drawn)
+    return Case(figure, make, holds, drawn=drawn)
 
 
 def errors(d, gradient, default=0.9, **baselines):
@@ -118,14 +118,13 @@ CASES = {
         },
         "",
     ),
-    "no step past the edge": case(
-        "pruning_lambda", lambda d: u_curve(d, 0.3, 0.4), "1 2 6 9", n={"7": 0}
-    ),
-    "all diverged": case(
+    "no step past the edge with one preset": case(
         "pruning_lambda",
-        lambda d: u_curve(d, np.nan, 4.0),
-        "",
-        n=dict.fromkeys("2679", 0),
+        lambda d: u_curve(d, 0.3, xr.where(d.preset == "P1", 0.4, 4.0)),
+        "1 2 6 7 9",
+    ),
+    "some runs diverged": case(
+        "pruning_lambda", lambda d: u_curve(d, xr.where(d.seed < 4, np.nan, 0.3), 4.0), "2 6 7 9"
     ),
     "lengths as in the source": case(
         "pruning_length",
@@ -214,11 +213,10 @@ CASES = {
     "a floor that stays, at once": case(
         "pruning_theorem", lambda d: descent(d, 1.0, lambda lam: 1.0, 0.5), ""
     ),
-    "diverged": case(
+    "some descents diverged": case(
         "pruning_theorem",
-        lambda d: descent(d, np.nan, lambda lam: lam),
-        "",
-        n={"36": 0, "39": 0},
+        lambda d: descent(d, xr.where(d.seed < 4, np.nan, 1.0), lambda lam: 3 * lam),
+        "36 39",
     ),
     "as much slower as its step is smaller": case(
         "pruning_schedule", lambda d: schedules(d, 50.0, 50.0), "43", drawn=True

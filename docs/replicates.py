@@ -1,0 +1,113 @@
+"""The numbers of replicates: docs/replicates/FIGURE.json has, by key, those of each claim.
+
+`make runs ARGS="--key K"` runs python docs/replicates.py: it makes what is missing under a key or
+was made by other code, figure by figure, the shortest first, and can be ended at any time. A
+verdict is a function of these numbers (`make verdicts`).
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import evidence
+
+import jaxtheory
+from jaxtheory.claims.judged import judge_numbers
+from jaxtheory.code.code_hash import code_hash
+from jaxtheory.reports.figure_record import read_record
+from jaxtheory.reports.run_files import record_claim, stem
+
+FOLDER = evidence.DOCS / "replicates"
+KEYS = (31847, 59263)  # at which nobody has looked before the claims were as they are
+KEPT = ("command", "key", "setup", "runs", "seconds", "versions")
+MAX_SEEDS = 64
+
+
+def code(figure: jaxtheory.Figure) -> str:
+    """Return a hash of what the numbers depend on: the theory, the sweep and the measures."""
+    theory = figure.theory and figure.theory._replace(checks=(), examples=())
+    measures = [(claim.id, claim.measure, claim.diverged) for claim in figure.claims]
+    options = figure.config, sorted(figure.sweep.items(), key=lambda item: item[0])
+    return code_hash((theory, *options, figure.experiment, figure.verb.__name__, measures))
+
+
+def load(name: str) -> dict[str, Any]:
+    """Return what is known of a figure, by key."""
+    file = FOLDER / f"{name}.json"
+    return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+
+
+def collect(name: str, key: int, store: Path) -> bool:
+    """Keep the numbers of a figure that was run into a folder, and return whether it was."""
+    file = stem(store, name, key).with_suffix(".json")
+    if not file.is_file():
+        return False
+    record = read_record(file)
+    claims = {claim: entry["numbers"] for claim, entry in record["claims"].items()}
+    facts = {word: record[word] for word in KEPT} | {"code": code(jaxtheory.figures.get(name))}
+    content = load(name) | {str(key): facts | {"claims": claims}}
+    FOLDER.mkdir(exist_ok=True)
+    lines = (f'"{one}": {json.dumps(entry, ensure_ascii=False)}' for one, entry in content.items())
+    (FOLDER / f"{name}.json").write_text("{\n" + ",\n".join(lines) + "\n}\n", "utf-8")
+    return True
+
+
+def judged(name: str, key: int) -> dict[str, dict[str, Any]]:
+    """Return the records of a figure's claims, judged on the numbers of a key; none if it lacks."""
+    numbers = load(name).get(str(key), {"claims": {}})["claims"]
+    return {
+        claim.id: record_claim(judge_numbers(claim, [_number(x) for x in numbers[claim.id]]))
+        for claim in jaxtheory.figures.get(name).claims
+        if claim.id in numbers
+    }
+
+
+def _number(entry: float | None) -> float:
+    return float("nan") if entry is None else entry
+
+
+def missing(key: int) -> list[str]:
+    """Return the figures without numbers of this key and code, the shortest first."""
+    known = evidence.load()["figures"]
+    seconds = lambda name: known.get(name, {}).get("seconds", 0)
+    names = [
+        name
+        for name in jaxtheory.figures.entries()
+        if load(name).get(str(key), {}).get("code") != code(jaxtheory.figures.get(name))
+    ]
+    return sorted(names, key=seconds)
+
+
+def tell(line: str) -> None:
+    """Print a line at once."""
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def main() -> None:
+    """Run figures until all are there or the time is over."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--key", type=int, choices=KEYS, required=True)
+    parser.add_argument("--store", type=Path, default=Path("results"))
+    parser.add_argument("--minutes", type=float, default=float("inf"))
+    options = parser.parse_args()
+    end = time.monotonic() + 60 * options.minutes
+    names = missing(options.key)
+    for place, name in enumerate(names):
+        if time.monotonic() > end:
+            tell(f"{len(names) - place} figures are left")
+            break
+        tell(f"{place + 1} of {len(names)}: {name}")
+        words = f"run {name} --until-decided --max-seeds {MAX_SEEDS} --key {options.key}"
+        command = [sys.executable, "-m", "jaxtheory", *words.split(), "--store"]
+        subprocess.run([*command, str(options.store)], check=False, stdout=subprocess.DEVNULL)
+        if not collect(name, options.key, options.store):
+            tell(f"{name} was not run")
+
+
+if __name__ == "__main__":
+    main()
