@@ -31,7 +31,6 @@ BUILT = re.compile(r"<!-- built:(.*?) -->")  # a text that is on the built page 
 PICTURE = re.compile(r"(?<!!)\[([^\[\]]*)\]\(((?:\.\./)?gallery)/(\w+)\.webp\)")  # a link to one
 TITLES = {"networks": "Standard Transformers on the tasks", "llama": "Llama checkpoints"}
 PAGES = {"networks": "networks-ladders", "llama": "real-models"}  # other names than the folder's
-SIGNS = {"holds": "✓", "fails": "✗", "undecided": "?", "not tested": "–"}
 Found = dict[str, Any]
 
 
@@ -84,7 +83,6 @@ def claim(name: str, found: dict[str, Any], with_figure: bool) -> str:
     entry, measured = entries()[name], found["claims"].get(name)
     kind = entry.claim.origin.kind
     record = measured or {"decision": "not tested", "finding": "not run yet", "outcome": ""}
-    facts = [f"bound {bound(entry.claim.bound)}"] if measured else []
     differs = " (not as expected)" if record["outcome"] == "differs" else ""
     where = f"; [`{entry.figure}`](gallery/{entry.room}.md#{entry.figure})" * with_figure
     why = f" *{typeset(entry.claim.why, escaped)}*" if entry.claim.why else ""
@@ -94,7 +92,7 @@ def claim(name: str, found: dict[str, Any], with_figure: bool) -> str:
         (
             f'<div class="claim" id="{name.lower()}" {attributes}>',
             f"**{name}**, {kind}: {typeset(entry.claim.statement, escaped)}{why}",
-            f"**{record['finding']}**{differs}{details(record, facts)}{where}",
+            f"**{record['finding']}**{differs}{details(name, record)}{where}",
             *again(name, found),
             "</div>",
         )
@@ -103,18 +101,18 @@ def claim(name: str, found: dict[str, Any], with_figure: bool) -> str:
 
 def again(name: str, found: dict[str, Any]) -> list[str]:
     """Return what was measured under a second key, if it was."""
-    second = found["again"].get(name)
-    return [f"**{second['finding']}**, key {second['key']}{details(second, [])}"] if second else []
+    if (second := found["again"].get(name)) is None:
+        return []
+    return [f"**{second['finding']}**, key {second['key']}{details(name, second)}"]
 
 
-def details(measured: Found, facts: list[str]) -> str:
-    """Return what was measured for a claim, with further facts, behind a colon."""
+def details(name: str, measured: Found) -> str:
+    """Return what was measured and claimed, behind a colon."""
     if "measured" not in measured:
         return ""
-    seeds = wording.seeds(measured)
-    noun = "seeds" if measured.get("satisfied") is None else "replicates"
-    parts = [wording.measured(measured), *facts, f"{seeds} {noun}" * bool(seeds)]
-    return f": {escaped('; '.join(filter(None, parts)))}"
+    claim = entries()[name].claim
+    stated = {"number": claim.number, "bound": bound(claim.bound), "law": claim.law}
+    return f": {escaped(wording.line(measured | stated))}"
 
 
 def figures(names: Iterable[str]) -> dict[str, str]:
@@ -280,7 +278,7 @@ def short(found: dict[str, Any]) -> str:
 def row(title: str, name: str, found: dict[str, Any]) -> str:
     """Return one claim as a row of a table, with the statement that it is about if it is first."""
     record = found["claims"].get(name, {"decision": "not tested", "finding": "not run yet"})
-    verdict = f"{SIGNS[record['decision']]} {record['finding']}"
+    verdict = f"{wording.SIGNS[record['decision']]} {record['finding']}"
     number = escaped(wording.measured(record)) if "measured" in record else ""
     link = f"[{name}]({page(entries()[name].room).name}#{name.lower()})"
     return f"| {title} | {link} | {verdict} | {number} |"

@@ -92,7 +92,8 @@ def keep_pictures(key: int, store: Path) -> None:
 
 def numbers(claim: dict[str, Any]) -> dict[str, Any]:
     """Return the part of a claim's record that was measured; the rest stands elsewhere."""
-    words = ("statement", "why", "source", "expected", "bound", "threshold", "numbers")
+    words = ("statement", "why", "source", "expected", "bound", "threshold", "numbers", "number")
+    words += ("line", "law")
     return {word: value for word, value in claim.items() if word not in words}
 
 

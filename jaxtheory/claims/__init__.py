@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from jaxtheory.claims.figure import arguments as arguments
     from jaxtheory.claims.judged import Judged as Judged
     from jaxtheory.claims.judged import judge as judge
+    from jaxtheory.claims.measures import Measure as Measure
     from jaxtheory.claims.measures import crossing as crossing
     from jaxtheory.claims.measures import exponent as exponent
     from jaxtheory.claims.measures import last as last
@@ -31,7 +32,7 @@ _HOMES = {  # name -> module, loaded at first use: `jaxtheory list` reads figure
     "Claim": "claim",
     **dict.fromkeys(("Figure", "arguments"), "figure"),
     **dict.fromkeys(("Judged", "judge"), "judged"),
-    **dict.fromkeys(("crossing", "exponent", "last", "share"), "measures"),
+    **dict.fromkeys(("Measure", "crossing", "exponent", "last", "share"), "measures"),
     **dict.fromkeys(("Origin", "derived", "interpretation", "printed"), "origin"),
     **dict.fromkeys(("FittedLaw", "fitted_law"), "power_law"),
     **dict.fromkeys(("FigureResult", "run_figure"), "result"),

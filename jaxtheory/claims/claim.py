@@ -8,6 +8,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory.claims.bound import Bound, require_bound
+from jaxtheory.claims.measures import Measure
 from jaxtheory.claims.origin import Origin
 from jaxtheory.claims.verdict import require_share
 from jaxtheory.texts.errors import InputError, checks_slots, suggest
@@ -32,9 +33,10 @@ class Claim:
         origin: `claims.printed(source, place)`, `claims.interpretation(source, place)` or
             `claims.derived(why)`. The statement of a printed claim quotes the source in “ ”.
         statement: the sentence that is judged.
-        measure: a function of the data of one replicate that returns a number. Of several numbers,
-            such as one for each setting, the one farthest beyond the bound is taken: all of them
-            must satisfy it. NaN is a replicate without a number.
+        measure: `claims.Measure(name, function)`, or a function of the data of one replicate that
+            returns a number. Of several numbers, such as one for each setting, the one farthest
+            beyond the bound is taken: all of them must satisfy it. NaN is a replicate without a
+            number.
         bound: `claims.at_least(x)`, `claims.at_most(x)` or `claims.between(low, high)`.
         q: the share of replicates, in (0, 1]: 1/2 for what is typical, 3/4 or 0.9 for "most" and
             "with high probability", 1 for "all" and "always".
@@ -43,6 +45,9 @@ class Claim:
             diverged, violates the bound.
         exact: True if the number does not depend on draws, so that one replicate decides.
         example: True for a number that is shown and not judged, such as that of a single network.
+        law: the value that the statement gives, such as an exponent; the verdict says if the
+            typical number is another one, although the bound around it holds. The measure returns
+            one number.
         why: one sentence on why a reader cares for the statement.
         panel: the panel of the figure, from 0, row by row (-1 for the last), whose vertical axis or
             color bar shows the number that the bound is about: the bound is drawn there.
@@ -75,8 +80,14 @@ class Claim:
     diverged: str = "undefined"
     exact: bool = False
     example: bool = False
+    law: float | None = None
     why: str = ""
     panel: int | None = None
+
+    @property
+    def number(self) -> str:
+        """The name of the number; empty if the measure has none."""
+        return self.measure.name if isinstance(self.measure, Measure) else ""
 
     def __post_init__(self) -> None:
         try:
@@ -91,6 +102,8 @@ class Claim:
             if self.diverged not in _DIVERGED:
                 hint = suggest(str(self.diverged), _DIVERGED)
                 raise InputError(f"diverged = {self.diverged!r}; {hint}")
+            if self.law is not None and not isinstance(self.law, int | float):
+                raise InputError(f"law must be a number or None, got {self.law!r}")
             number = isinstance(self.panel, int) and not isinstance(self.panel, bool)
             if self.panel is not None and not number:
                 raise InputError(f"panel must be an integer or None, got {self.panel!r}")

@@ -10,6 +10,7 @@ import xarray as xr
 
 from jaxtheory.claims.bound import Bound
 from jaxtheory.claims.claim import Claim
+from jaxtheory.claims.evidence import ENOUGH, least_successes
 from jaxtheory.claims.verdict import Verdict, decide
 from jaxtheory.engine.results.labeled import takes_labeled
 from jaxtheory.texts.errors import InputError, line, place
@@ -83,6 +84,15 @@ class Judged(NamedTuple):
         if self.verdict.holds is None:
             return "undecided"
         return _FINDINGS[self.claim.origin.kind][self.verdict.holds]
+
+    @property
+    def rejects_law(self) -> bool:
+        """True if the typical number is not the value `law` of the claim: evidence 200."""
+        if self.claim.law is None:
+            return False
+        numbers, law = np.array(self.numbers), self.claim.law
+        beyond = max(np.sum(numbers < law), np.sum(numbers > law))
+        return bool(beyond >= least_successes(len(numbers), 0.5, 2 * ENOUGH))
 
     @property
     def outcome(self) -> str:
@@ -214,6 +224,8 @@ def _number(claim: Claim, replicate: xr.Dataset) -> float:
             f"claim {claim.id}: measure must return a number or an xarray.DataArray of numbers, "
             f"got a {type(values).__name__}"
         ) from None
+    if claim.law is not None and len(numbers) > 1:
+        raise InputError(f"claim {claim.id}: has a law, so its measure must return one number")
     if not len(numbers) or np.isnan(numbers).any():
         return _worst(claim.bound) if claim.diverged == "violates" else math.nan
     beyond = np.maximum(claim.bound.low - numbers, numbers - claim.bound.high)

@@ -1,5 +1,7 @@
-"""Measures that the claims of several theories share."""
+"""Measures of claims: a name and a function; and functions that several theories share."""
 
+import dataclasses
+from collections.abc import Callable
 from typing import TypeVar
 
 import numpy as np
@@ -9,6 +11,33 @@ from jaxtheory.engine.results import statistics
 from jaxtheory.engine.results.labeled import takes_labeled
 
 _Values = TypeVar("_Values", xr.DataArray, xr.Dataset)
+_Number = xr.DataArray | np.ndarray | float
+
+
+@dataclasses.dataclass(frozen=True)
+class Measure:
+    """The number of a replicate, with a name that says what it is.
+
+    Args:
+        name: what the number is, with its unit and settings, such as "loss at t = 50, in nats":
+            results read "NAME: 1.06 [1.02, 1.11], claimed ≥ 1".
+        function: a function of the data of one replicate that returns the number; of several, all
+            must satisfy the bound.
+
+    Example:
+        >>> import xarray as xr
+        >>> from jaxtheory import claims
+        >>> loss = claims.Measure("loss at the end", lambda data: claims.last(data.loss))
+        >>> loss(xr.Dataset({"loss": ("step", [4.0, 1.0])})).item()
+        1.0
+    """
+
+    name: str
+    function: Callable[[xr.Dataset], _Number]
+
+    def __call__(self, data: xr.Dataset) -> _Number:
+        """Return the number of the replicate with this data."""
+        return self.function(data)
 
 
 @takes_labeled

@@ -84,8 +84,10 @@ class Run:
         for record, image in self._records(places):
             records.append(record)
             if self.name != "headlines":
-                table_of_lines(_title(record), _COLUMNS, _rows([record]))
-                put(f"\nfigure {image}\ndata   {record['store']}\n")
+                put(f"{_title(record)}\n")
+                for paragraph in _paragraphs(record):
+                    put(paragraph)
+                put(f"figure {image}\ndata   {record['store']}\n")
         if self.name == "headlines":
             table_of_lines("claims, the worst news first", _COLUMNS, _rows(records))
             put(f"\n{_theories(records)}\n")
@@ -138,7 +140,7 @@ class Run:
                 yield result
 
 
-_COLUMNS = ("claim", "verdict", "statement", "measured", "bound")
+_COLUMNS = ("claim", "verdict", "measured", "claimed", "of", "number")
 _WORST_FIRST = ("fails", "undecided", "not tested", "holds")
 
 
@@ -152,18 +154,33 @@ def _claims(records: list[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
     return sorted(claims, key=order)
 
 
+def _verdict(claim: dict[str, Any]) -> str:
+    """Return the verdict on a claim with a sign."""
+    from jaxtheory.reports import wording
+
+    finding = claim["finding"].partition(": ")[0]  # a reason follows below
+    differs = "differs: " * (claim["outcome"] == "differs")
+    is_open = claim["outcome"] == "open" and claim["n"] is not None
+    return f"{wording.SIGNS[claim['decision']]} {differs}{finding}{' (open)' * is_open}"
+
+
 def _rows(records: list[dict[str, Any]]) -> Iterator[tuple[str, ...]]:
     """Yield the row of each claim."""
     from jaxtheory.reports import wording
 
     for name, claim in _claims(records):
-        verdict = claim["finding"].partition(": ")[0]  # a reason follows below the table
-        if claim["outcome"] == "differs":
-            verdict = f"differs: {verdict}"
-        elif claim["outcome"] == "open" and claim["n"] is not None:
-            verdict += " (open)"
+        number = claim["number"] or " ".join(claim["statement"].split())
+        behind = "" if claim["n"] is None else f"{claim['satisfied']} of {claim['n']}"
+        yield name, _verdict(claim), wording.measured(claim), claim["bound"], behind, number
+
+
+def _paragraphs(record: dict[str, Any]) -> Iterator[str]:
+    """Yield each claim in full: the verdict, what was measured, and the sentence."""
+    for name, claim in _claims([record]):
+        line = f"{name} {_verdict(claim)}" + f": {claim['line']}" * bool(claim["line"])
         statement = " ".join(claim["statement"].split())
-        yield name, verdict, statement, wording.in_short(claim), claim["bound"]
+        yield textwrap.fill(line, 100, subsequent_indent="    ")
+        yield textwrap.fill(statement, 100, initial_indent="    ", subsequent_indent="    ") + "\n"
 
 
 def _counts(records: list[dict[str, Any]]) -> Iterator[tuple[str | int, ...]]:

@@ -19,8 +19,9 @@ _ENTRIES: _Kinds = {
 }
 _CLAIM: _Kinds = {
     **dict.fromkeys(("statement", "origin", "source", "expected"), (str,)),
-    **dict.fromkeys(("bound", "finding", "outcome", "why", "decision"), (str,)),
-    **dict.fromkeys(("measured", "q"), (int, float, NoneType)),
+    **dict.fromkeys(("bound", "finding", "outcome", "why", "decision", "number", "line"), (str,)),
+    **dict.fromkeys(("measured", "q", "law"), (int, float, NoneType)),
+    "rejects_law": (bool,),
     "interval": (list, NoneType),
     "numbers": (list,),
     "threshold": (int, float, str, NoneType),
@@ -34,12 +35,11 @@ _GRADIENT: _Kinds = {
 }
 # which records of earlier versions lack
 _LATER: dict[str, Any] = {"files": {}, "drawn": "", "title": "", "stores": [], "changes": ""}
-_LATER_OF_CLAIM: dict[str, Any] = dict.fromkeys(("q", "satisfied", "undefined", "equal"))
-_LATER_OF_CLAIM |= {
+_LATER_OF_CLAIM: dict[str, Any] = {
+    **dict.fromkeys(("q", "satisfied", "undefined", "equal", "law", "interval", "seeds_needed")),
+    **dict.fromkeys(("why", "number", "line"), ""),
     "numbers": [],
-    "interval": None,
-    "seeds_needed": None,
-    "why": "",
+    "rejects_law": False,
     "decision": "not tested",
 }
 

@@ -72,9 +72,7 @@ def _entry(file: Path, record: dict[str, Any], tell: Callable[[str], None]) -> d
     suffix = f" (key {record['key']})" if record["key"] else ""
     changed = f" ({record['changes']})" if record["changes"] else ""
     claims = [
-        claim
-        | {"id": name, "anchor": f"{file.stem}.{name}"}
-        | {"number": wording.measured(claim), "behind": wording.seeds(claim)}
+        claim | {"id": name, "anchor": f"{file.stem}.{name}"}
         for name, claim in record["claims"].items()
     ]
     findings = "; ".join(f"{c['id']} {c['finding']}" for c in claims) or "no claims"

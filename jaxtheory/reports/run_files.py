@@ -116,15 +116,11 @@ def drawn(result: FigureResult) -> Any:
 
 
 def _verdict_text(result: FigureResult) -> str:
-    """The verdicts of a figure in one sentence, such as "AP-1 holds: 0.52 [0.49, 0.55], >= 0.4"."""
+    """The verdicts of a figure in one sentence, such as "AP-1 holds: error: 0.5, claimed ≥ 0.4"."""
     sentences = []
     for judged in result.verdicts:
-        claim = record_claim(judged)
-        measured = wording.measured(claim)
-        sentences.append(
-            f"{judged.claim.id} {judged.finding}"
-            + f": {measured}, bound {claim['bound']}" * bool(measured)
-        )
+        line = record_claim(judged)["line"]
+        sentences.append(f"{judged.claim.id} {judged.finding}" + f": {line}" * bool(line))
     return "; ".join(sentences) + "." * bool(sentences)
 
 
@@ -229,12 +225,13 @@ def record_claim(judged: Judged) -> dict[str, Any]:
     """Return the record of a claim and its verdict."""
     claim, verdict, _, numbers = judged
     number = None if verdict is None or math.isnan(verdict.measured) else verdict.measured
-    return {
+    record = {
         "statement": claim.statement,
         "why": claim.why,
         "origin": claim.origin.kind,
         "source": claim.origin.source,
         "expected": claim.expect or "open",
+        "number": claim.number,
         "measured": number,
         "interval": None if verdict is None else [_finite(end) for end in verdict.interval],
         "bound": bound(claim.bound),
@@ -249,4 +246,7 @@ def record_claim(judged: Judged) -> dict[str, Any]:
         "decision": "not tested" if verdict is None else verdict.decision,
         "finding": judged.finding,
         "outcome": judged.outcome,
+        "law": claim.law,
+        "rejects_law": judged.rejects_law,
     }
+    return record | {"line": wording.line(record)}

@@ -16,6 +16,7 @@ from jaxtheory.core.plugins import question_of_file
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.results.attributes import values
 
+SIGNS = {"holds": "✓", "fails": "✗", "undecided": "?", "not tested": "–"}
 RULE = (
     "A replicate is the whole experiment with a seed of its own. A claim holds where the evidence "
     "that at least a share q of all replicates satisfies the bound (q = 1/2 where nothing is said) "
@@ -132,6 +133,20 @@ def seeds(claim: dict[str, Any]) -> str:
     return f"{satisfied} of {n}{asked}{undefined}{ties}"
 
 
+def line(claim: dict[str, Any]) -> str:
+    """Format what was measured and claimed; the same wherever a verdict is shown.
+
+    Such as "growth of the diagonal: 1.06 [1.02, 1.11], claimed ≥ 1.12; 3 of 16".
+    """
+    text, behind = measured(claim), seeds(claim)
+    if not text:
+        return ""
+    is_earlier = claim.get("satisfied") is None  # whose number may have been another one
+    name = "" if is_earlier or not claim["number"] else f"{claim['number']}: "
+    law = f"; the stated value {claim['law']:.4g} is rejected" if claim.get("rejects_law") else ""
+    return f"{name}{text}, claimed {claim['bound']}; {behind}{' seeds' * is_earlier}{law}"
+
+
 def measured(claim: dict[str, Any]) -> str:
     """Format the measured number with its interval."""
     number, ends = claim["measured"], claim["interval"]
@@ -155,12 +170,6 @@ def _ends(number: float, ends: list[float | None]) -> str:
         if low != high and (digits > 3 or not outside):
             break
     return f"{low or 'open'}, {high or 'open'}"
-
-
-def in_short(claim: dict[str, Any]) -> str:
-    """Format the measured number, and its interval where that leaves the claim undecided."""
-    interval = claim["interval"] if claim["decision"] == "undecided" else None
-    return measured(claim | {"interval": interval})
 
 
 def count(number: int, noun: str) -> str:

@@ -3,7 +3,7 @@
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_most, interpretation
+from jaxtheory.claims import Measure, at_most, interpretation
 from jaxtheory.theories.attention_pruning import P3
 
 from . import AXES, PAPER, QUICK, THEORY, after_steps, with_legend
@@ -46,7 +46,10 @@ FIGURE = Figure(
             origin=interpretation(PAPER, "section 3"),
             statement="“our analysis can be applied to any general attention mask”, read as: with full attention and in blocks of 4 tokens, too, the error is at most 0.6 of that of the better of Wanda and SparseGPT (rho = 1/2, calibration data).",
             why="Encoders and sparse attention need masks that are not causal.",
-            measure=lambda d: share_of_best(d).sel(attention=OTHERS),
+            measure=Measure(
+                "mask's error over better of Wanda and SparseGPT, full, block attention",
+                lambda d: share_of_best(d).sel(attention=OTHERS),
+            ),
             bound=at_most(0.6),
         ),
     ),

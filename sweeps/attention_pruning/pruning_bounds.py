@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_most, derived, interpretation
+from jaxtheory.claims import Measure, at_most, derived, interpretation
 from jaxtheory.theories.attention_pruning import Config
 
 from . import PAPER, THEORY, with_legend
@@ -87,7 +87,10 @@ FIGURE = Figure(
             origin=interpretation(PAPER, "appendices E-G"),
             statement="The source's inequalities, whose constants are lost and read as ours, hold in each run: no ratio of the two sides is above 1.",
             why="The convergence theorem rests on each of them.",
-            measure=lambda d: d.bound_ratio,
+            measure=Measure(
+                "lower over upper side of each inequality of the proof, each τ",
+                lambda d: d.bound_ratio,
+            ),
             bound=at_most(1 + 1e-6),  # float32
             q=1,
         ),
@@ -96,7 +99,10 @@ FIGURE = Figure(
             origin=derived(),
             statement="The number of steps that theorem 4.1 needs for the loss that was reached is over 10^6 times the number of steps taken, in every run.",
             why="A guarantee that asks for so many steps does not explain the descent that is seen.",
-            measure=lambda d: np.log10(d.step[-1] / guaranteed_steps(d)),
+            measure=Measure(
+                "log₁₀ of steps taken over those theorem 4.1 needs at least, each τ",
+                lambda d: np.log10(d.step[-1] / guaranteed_steps(d)),
+            ),
             bound=at_most(-6.0),
             q=1,
         ),

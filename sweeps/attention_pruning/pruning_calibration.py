@@ -3,7 +3,7 @@
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, derived
+from jaxtheory.claims import Measure, at_least, derived
 from jaxtheory.theories.attention_pruning import P3
 
 from . import AXES, QUICK, THEORY, after_steps, with_legend
@@ -56,7 +56,10 @@ FIGURE = Figure(
             origin=derived(),
             statement="On held-out sequences the better of Wanda and SparseGPT has a smaller error than the mask, calibrated on 1, 4 or 16 sequences.",
             why="The source compares on the calibration data alone, on which the mask over-fits.",
-            measure=lambda d: lead(half(d), HELDOUT, *RIVALS),
+            measure=Measure(
+                "mask's held-out error minus better of Wanda's and SparseGPT's, each S",
+                lambda d: lead(half(d), HELDOUT, *RIVALS),
+            ),
             bound=at_least(0.0),
         ),
     ),

@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot, statistics
-from jaxtheory.claims import at_least, at_most, derived, interpretation, printed
+from jaxtheory.claims import Measure, at_least, at_most, derived, interpretation, printed
 from jaxtheory.theories.attention_pruning import P3, PRESETS
 
 from . import AXES, PAPER, QUICK, THEORY, after_steps, with_legend
@@ -109,7 +109,10 @@ FIGURE = Figure(
             origin=printed(PAPER, "figure 2(a)"),
             statement="“reaching a minimum before gradually rising again”: the error of each run is least strictly inside the range of lambda.",
             why="A minimum inside means that lambda has to be searched, as one end is not the best.",
-            measure=lambda d: (choice(d) > 0) & (choice(d) < d.sizes["regularization"] - 1),
+            measure=Measure(
+                "least error strictly inside the range of λ, each preset (1: yes)",
+                lambda d: (choice(d) > 0) & (choice(d) < d.sizes["regularization"] - 1),
+            ),
             bound=at_least(1.0),
             q=1,
         ),
@@ -118,7 +121,9 @@ FIGURE = Figure(
             origin=interpretation(PAPER, "figure 2(a)"),
             statement="“the relative error initially decreases sharply” before “gradually rising again”, read as: between neighboring values of lambda the largest fall of the error is larger than its largest rise.",
             why="The two arms have different causes, which their steepness shows.",
-            measure=steepness,
+            measure=Measure(
+                "largest fall minus largest rise of the error to the next λ, per preset", steepness
+            ),
             bound=at_least(0.0),
         ),
         Claim(
@@ -126,8 +131,12 @@ FIGURE = Figure(
             origin=interpretation(PAPER, "section 6.1"),
             statement="“our Algorithm 1 outperforms Wanda and SparseGPT with a large margin”, read as: at the best lambda of figure 2(a) and on its calibration data the error is at most 0.6 of that of the better of the two.",
             why="It is the headline of the source; the baselines have no parameter that is tuned on these data.",
-            measure=lambda d: (
-                fitted(d).min("regularization") / select(final(d), *RIVALS).isel(regularization=0)
+            measure=Measure(
+                "mask's error, best λ, over better of Wanda and SparseGPT, each preset",
+                lambda d: (
+                    fitted(d).min("regularization")
+                    / select(final(d), *RIVALS).isel(regularization=0)
+                ),
             ),
             bound=at_most(0.6),
         ),
@@ -136,8 +145,14 @@ FIGURE = Figure(
             origin=derived(),
             statement="A step 3 times past the stability edge costs at least 0.5 in error, which explains the left arm of the U of the error over lambda.",
             why="The source takes the left arm for a property of lambda, but its step c/lambda is too large there.",
-            measure=lambda d: (  # of the presets with such a step
-                excess(d).where(half(d).stability_ratio > 3).mean("regularization").dropna("preset")
+            measure=Measure(
+                "error above its least over λ, mean where η is > 3 stability edges",
+                lambda d: (  # of the presets with such a step
+                    excess(d)
+                    .where(half(d).stability_ratio > 3)
+                    .mean("regularization")
+                    .dropna("preset")
+                ),
             ),
             bound=at_least(0.5),
         ),
@@ -146,8 +161,13 @@ FIGURE = Figure(
             origin=derived(),
             statement="At the largest lambda the error is that of the one-shot score, within 0.05 (P2, P3), which explains the right arm of the U of the error over lambda.",
             why="A large lambda leaves a closed-form score, so the descent could be saved there.",
-            measure=lambda d: (
-                abs(fitted(d) - final(d, LIMIT)).isel(regularization=-1).sel(preset=["P2", "P3"])
+            measure=Measure(
+                "distance of the error from the one-shot score's, largest λ, P2 and P3",
+                lambda d: (
+                    abs(fitted(d) - final(d, LIMIT))
+                    .isel(regularization=-1)
+                    .sel(preset=["P2", "P3"])
+                ),
             ),
             bound=at_most(0.05),
         ),

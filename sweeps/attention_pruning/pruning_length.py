@@ -3,7 +3,7 @@
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, at_most, between, derived, interpretation
+from jaxtheory.claims import Measure, at_least, at_most, between, derived, interpretation
 from jaxtheory.theories.attention_pruning import P3
 
 from . import AXES, PAPER, QUICK, THEORY, after_steps, with_legend
@@ -64,8 +64,11 @@ FIGURE = Figure(
             origin=interpretation(PAPER, "figure 2(b)"),
             statement="“the relative error for all three methods grows”, read as: from L = 16 to 64 and from 64 to 256 (d = 64, rho = 1/2).",
             why="Attention over many tokens is where pruning is wanted, and where it costs most.",
-            measure=lambda d: (
-                errors(d).sel({"pruner": list(METHODS), "length": [16, 64, 256]}).diff("length")
+            measure=Measure(
+                "rise of the error of each method, L 16 to 64 and 64 to 256",
+                lambda d: (
+                    errors(d).sel({"pruner": list(METHODS), "length": [16, 64, 256]}).diff("length")
+                ),
             ),
             bound=at_least(0.0),
         ),
@@ -74,8 +77,11 @@ FIGURE = Figure(
             origin=interpretation(PAPER, "figure 2(b)"),
             statement="“Our method demonstrates a slower increase”, read as: from L = 16 to 256 its error grows less than Wanda's and less than SparseGPT's.",
             why="A slower increase would promise that the advantage widens at the lengths of real models.",
-            measure=lambda d: (
-                growth(d).sel(pruner="gradient", drop=True) - growth(d).sel(pruner=list(RIVALS))
+            measure=Measure(
+                "rise of the mask's error minus Wanda's or SparseGPT's, L 16 to 256",
+                lambda d: (
+                    growth(d).sel(pruner="gradient", drop=True) - growth(d).sel(pruner=list(RIVALS))
+                ),
             ),
             bound=at_most(0.0),
             expect=None,
@@ -85,7 +91,10 @@ FIGURE = Figure(
             origin=interpretation(PAPER, "figure 2(b)"),
             statement="“maintaining a significant margin over both Wanda and SparseGPT”, the first half of the sentence, read as: at every L from 16 to 256 the error is at most 0.6 of that of the better of the two.",
             why="It is the main promise of the source, at lengths below and above the dimension.",
-            measure=share_of_best,  # infinite where SparseGPT has no error, in some runs at L = 16
+            measure=Measure(
+                "error of the mask over the better of Wanda and SparseGPT, each L",
+                share_of_best,  # infinite where SparseGPT has no error, in some runs at L = 16
+            ),
             bound=at_most(0.6),
         ),
         Claim(
@@ -93,7 +102,10 @@ FIGURE = Figure(
             origin=interpretation(PAPER, "figure 2(b)"),
             statement="“particularly for larger values of” L, the second half of the sentence, read as: the error is a smaller share of that of the better of the two at L = 256 than at L = 16.",
             why="It says for which lengths to expect most of the method.",
-            measure=lambda d: share_of_best(d).isel(length=-1) - share_of_best(d).isel(length=0),
+            measure=Measure(
+                "change of mask's error over better of Wanda, SparseGPT, L 16 to 256",
+                lambda d: share_of_best(d).isel(length=-1) - share_of_best(d).isel(length=0),
+            ),
             bound=at_most(0.0),
             expect="fails",
         ),
@@ -102,10 +114,13 @@ FIGURE = Figure(
             origin=interpretation(PAPER, "figure 2(b)"),
             statement="“Wanda, while showing better performance than SparseGPT for larger sequence lengths”, read as: at L = 128 or at L = 256 (d = 64, rho = 1/2).",
             why="SparseGPT corrects the kept weights, so a better Wanda would be a surprise.",
-            measure=lambda d: (
-                (select(errors(d), "wanda") - select(errors(d), "sparsegpt"))
-                .sel(length=slice(100, None))
-                .min("length")
+            measure=Measure(
+                "Wanda's error minus SparseGPT's, the lower of L = 128 and 256",
+                lambda d: (
+                    (select(errors(d), "wanda") - select(errors(d), "sparsegpt"))
+                    .sel(length=slice(100, None))
+                    .min("length")
+                ),
             ),
             bound=at_most(0.0),
             expect="fails",
@@ -115,7 +130,10 @@ FIGURE = Figure(
             origin=interpretation(PAPER, "figure 2(b)"),
             statement="Wanda “becomes comparable to SparseGPT as” L “is relatively small”, read as: at L = 16 their errors differ by at most a tenth of the larger one.",
             why="At fewer tokens than dimensions the second-order correction of SparseGPT can fit all of them.",
-            measure=lambda d: rival_gap(errors(d)).sel(length=16),
+            measure=Measure(
+                "Wanda's error minus SparseGPT's, relative to the larger, L = 16",
+                lambda d: rival_gap(errors(d)).sel(length=16),
+            ),
             bound=between(-0.1, 0.1),
             expect="fails",
         ),
@@ -124,7 +142,10 @@ FIGURE = Figure(
             origin=derived(),
             statement="SparseGPT has a smaller error than Wanda at every L from 16 to 256.",
             why="It replaces the crossing of the two baselines that the source describes.",
-            measure=lambda d: select(errors(d), "wanda") - select(errors(d), "sparsegpt"),
+            measure=Measure(
+                "Wanda's error minus SparseGPT's, each L from 16 to 256",
+                lambda d: select(errors(d), "wanda") - select(errors(d), "sparsegpt"),
+            ),
             bound=at_least(0.0),
         ),
     ),

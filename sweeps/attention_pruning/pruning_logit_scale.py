@@ -3,7 +3,7 @@
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, derived
+from jaxtheory.claims import Measure, at_least, derived
 from jaxtheory.theories.attention_pruning import P3
 
 from . import AXES, QUICK, THEORY, after_steps
@@ -53,8 +53,11 @@ FIGURE = Figure(
             origin=derived(),
             statement="For smooth attention (tau = 1) and rho <= 0.5 the mask is worse than the better of Wanda and SparseGPT by at least 0.1, even on calibration data.",
             why="Without the large logits of the source's data its method is not the one to use.",
-            measure=lambda d: lead(d, PLAIN, *RIVALS).sel(
-                logit_scale=1.0, pruning_ratio=slice(None, 0.55)
+            measure=Measure(
+                "mask's error minus better of Wanda and SparseGPT, τ = 1, each ρ ≤ 0.5",
+                lambda d: lead(d, PLAIN, *RIVALS).sel(
+                    logit_scale=1.0, pruning_ratio=slice(None, 0.55)
+                ),
             ),
             bound=at_least(0.1),
         ),

@@ -3,7 +3,7 @@
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, at_most, between, derived, interpretation
+from jaxtheory.claims import Measure, at_least, at_most, between, derived, interpretation
 from jaxtheory.theories.attention_pruning import P3
 
 from . import AXES, PAPER, QUICK, THEORY, after_steps, with_legend
@@ -53,7 +53,9 @@ FIGURE = Figure(
             origin=interpretation(PAPER, "figure 2(c)"),
             statement="“our algorithm consistently outperforms both Wanda and SparseGPT across the range”, where the range is lost and read as rho = 0.05 to 0.9.",
             why="A user who prunes few weights would choose the method on this sentence.",
-            measure=lead,
+            measure=Measure(
+                "mask's error minus better of Wanda and SparseGPT, each ρ 0.05 to 0.9", lead
+            ),
             bound=at_most(0.0),
             expect="fails",
         ),
@@ -62,7 +64,10 @@ FIGURE = Figure(
             origin=derived(),
             statement="From rho = 0.2 to 0.9 the gradient mask outperforms both Wanda and SparseGPT on its calibration data.",
             why="It gives the range in which the advantage of the source is real.",
-            measure=lambda d: lead(d).sel(pruning_ratio=slice(0.15, None)),
+            measure=Measure(
+                "mask's error minus better of Wanda and SparseGPT, each ρ 0.2 to 0.9",
+                lambda d: lead(d).sel(pruning_ratio=slice(0.15, None)),
+            ),
             bound=at_most(0.0),
         ),
         Claim(
@@ -70,10 +75,13 @@ FIGURE = Figure(
             origin=interpretation(PAPER, "figure 2(c)"),
             statement="“As the pruning ratio increases, all methods exhibit a rise in relative error”, read as: the error of the gradient mask, of Wanda and of SparseGPT rises from rho = 0.05 to 0.2, to 0.5 and to 0.8.",
             why="An error that falls with more pruning shows that the mask was not made for small ratios.",
-            measure=lambda d: (
-                by_ratio(d)
-                .sel({"pruner": ["gradient", *RIVALS], "pruning_ratio": [0.05, 0.2, 0.5, 0.8]})
-                .diff("pruning_ratio")
+            measure=Measure(
+                "rise of the error of each method, ρ 0.05 to 0.2, to 0.5 and to 0.8",
+                lambda d: (
+                    by_ratio(d)
+                    .sel({"pruner": ["gradient", *RIVALS], "pruning_ratio": [0.05, 0.2, 0.5, 0.8]})
+                    .diff("pruning_ratio")
+                ),
             ),
             bound=at_least(0.0),
             expect="fails",
@@ -83,8 +91,13 @@ FIGURE = Figure(
             origin=derived(),
             statement="The error of the gradient mask is flat in the middle: from rho = 0.2 to 0.7 it rises by at most 0.05.",
             why="The mask is fitted once and without rho, so that one fit serves many ratios.",
-            measure=lambda d: (
-                select(by_ratio(d), "gradient").sel(pruning_ratio=[0.2, 0.7]).diff("pruning_ratio")
+            measure=Measure(
+                "rise of the mask's error from ρ = 0.2 to 0.7",
+                lambda d: (
+                    select(by_ratio(d), "gradient")
+                    .sel(pruning_ratio=[0.2, 0.7])
+                    .diff("pruning_ratio")
+                ),
             ),
             bound=at_most(0.05),
         ),
@@ -93,7 +106,10 @@ FIGURE = Figure(
             origin=interpretation(PAPER, "figure 2(c)"),
             statement="“SparseGPT and Wanda follow a similar trend, closely tracking each other”, read as: at every rho from 0.05 to 0.9 their errors differ by at most a tenth of the larger one.",
             why="If it held, the cheaper of the two baselines would do in every comparison.",
-            measure=lambda d: rival_gap(by_ratio(d)),
+            measure=Measure(
+                "Wanda's error minus SparseGPT's, relative to the larger, each ρ",
+                lambda d: rival_gap(by_ratio(d)),
+            ),
             bound=between(-0.1, 0.1),
             expect="fails",
         ),

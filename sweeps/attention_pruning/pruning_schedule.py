@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_most, crossing, interpretation, last
+from jaxtheory.claims import Measure, at_most, crossing, interpretation, last
 from jaxtheory.theories.attention_pruning import Config
 
 from . import PAPER, THEORY, with_legend
@@ -116,7 +116,10 @@ FIGURE = Figure(
             origin=interpretation(PAPER, "remark 4.2"),
             statement="“the Gradient Descent of our Algorithm 1 can converge to a good solution”, read as: with eta = 1/L_g the loss ends at most 10^-6 of it above that with eta = 3.",
             why="It is the step for which the theorem is proved.",
-            measure=lambda d: at_the_end(d) - 1,
+            measure=Measure(
+                "relative excess of the last loss, η = 1/L_g over η = 3, each λ",
+                lambda d: at_the_end(d) - 1,
+            ),
             bound=at_most(1e-6),
             diverged="violates",
         ),

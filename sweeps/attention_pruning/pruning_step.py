@@ -9,7 +9,7 @@ import xarray as xr
 
 import jaxtheory
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, between, derived
+from jaxtheory.claims import Measure, at_least, between, derived
 from jaxtheory.theories.attention_pruning import Config, laws
 from jaxtheory.theories.attention_pruning.model import Batch, Problem
 
@@ -92,7 +92,10 @@ FIGURE = Figure(
             "AP-56",
             origin=derived(),
             statement="The largest step size at which the loss never rises in 400 steps is 2 / ||H||, with the Hessian where the attention is the dense one: their ratio is 0.95 to 1.05, for tau = 1, 3 and 10.",
-            measure=lambda d: d.boundary / d.law,
+            measure=Measure(
+                "largest η of a falling loss over 2 / ‖H‖, τ = 1, 3 and 10",
+                lambda d: d.boundary / d.law,
+            ),
             bound=between(0.95, 1.05),
             why="It gives the step size that can be used, from the dense model alone.",
         ),
@@ -100,7 +103,10 @@ FIGURE = Figure(
             "AP-57",
             origin=derived("measured"),
             statement="The largest step size at which the loss never rises is over 50 times the 1/L_g of theorem 4.1, in every run.",
-            measure=lambda d: d.boundary / d.allowed,
+            measure=Measure(
+                "largest η of a falling loss over 1/L_g of theorem 4.1, each τ",
+                lambda d: d.boundary / d.allowed,
+            ),
             bound=at_least(50.0),
             q=1,
             panel=2,

@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, between, exponent, fitted_law, interpretation, last
+from jaxtheory.claims import Measure, at_least, between, exponent, fitted_law, interpretation, last
 from jaxtheory.theories.attention_pruning import Config
 
 from . import PAPER, THEORY, with_legend
@@ -81,7 +81,10 @@ FIGURE = Figure(
             origin=interpretation(PAPER, "remark 4.2"),
             statement="“the error term can be made arbitrarily small by choosing small” lambda, read as: from 10^-2.5 to 10^-4.5 the floor of L_attn falls at least in proportion.",
             why="It is the only error of the theorem that more steps do not remove.",
-            measure=lambda d: exponent(floor(d), "regularization"),
+            measure=Measure(
+                "exponent of the floor of L_attn in λ, λ from 10^-4.5 to 10^-2.5",
+                lambda d: exponent(floor(d), "regularization"),
+            ),
             bound=at_least(1.0),
         ),
         Claim(
@@ -89,8 +92,12 @@ FIGURE = Figure(
             origin=interpretation(PAPER, "remark 4.2"),
             statement="“the algorithm’s run time gets larger as” 1/lambda (lost), read as: an exponent of -0.75 to -1.5 of the steps until L_attn is twice its floor.",
             why="It is the price of the small floor.",
-            measure=lambda d: exponent(settled(d), "regularization"),
+            measure=Measure(
+                "exponent in λ of the steps until L_attn is twice its floor",
+                lambda d: exponent(settled(d), "regularization"),
+            ),
             bound=between(-1.5, -0.75),
+            law=-1.0,
         ),
     ),
 )

@@ -3,7 +3,7 @@
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, derived
+from jaxtheory.claims import Measure, at_least, derived
 from jaxtheory.theories.attention_pruning import P3
 
 from . import AXES, PAPER, QUICK, THEORY, after_steps, with_legend
@@ -64,8 +64,11 @@ FIGURE = Figure(
             origin=derived(),
             statement="At equal rho, one mask on W has a smaller calibration error than masks on both W_Q and W_K, by at least 0.05, although it keeps half as many weights.",
             why="Equation (1), which real models need, gives up part of the gain.",
-            measure=lambda d: (
-                best(d).sel(algorithm="two_mask") - best(d).sel(algorithm="gradient_descent")
+            measure=Measure(
+                "error of two masks minus that of one mask on W, best λ, each ρ",
+                lambda d: (
+                    best(d).sel(algorithm="two_mask") - best(d).sel(algorithm="gradient_descent")
+                ),
             ),
             bound=at_least(0.05),
         ),

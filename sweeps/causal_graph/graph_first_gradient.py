@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, at_most, derived, interpretation, printed
+from jaxtheory.claims import Measure, at_least, at_most, derived, interpretation, printed
 
 from . import ALPHA, GRADIENT, PLAIN, QUICK, SMALL, THEORY, P, T, lag
 
@@ -76,7 +76,10 @@ FIGURE = Figure(
             "CG-5",
             origin=printed(ABSTRACT),
             statement="“the largest entries of this gradient correspond to edges in the latent causal graph”: in each row of each run the descent direction is largest at the parent, for T = 8 to 64 and α = 0.1 to 0.5.",
-            measure=lambda data: at_start(data.gradient_selected).sel({ALPHA: slice(None, MIDDLE)}),
+            measure=Measure(
+                "share of rows whose first descent is at the parent, each T, α ≤ 0.5",
+                lambda data: at_start(data.gradient_selected).sel({ALPHA: slice(None, MIDDLE)}),
+            ),
             bound=at_least(1.0),
             q=1,
             why="The proof needs no more of the gradient than its largest entry in each row.",
@@ -85,8 +88,9 @@ FIGURE = Figure(
             "CG-6",
             origin=interpretation(ABSTRACT),
             statement="“the gradient of the attention matrix encodes the mutual information between tokens” read as: over j < i it has a correlation of at least 0.95 with the χ² information, for the longest T and α = 0.5.",
-            measure=lambda data: (
-                at_start(data.gradient_information).isel({T: -1}).sel({ALPHA: 0.5})
+            measure=Measure(
+                "correlation of first descent of A1 and χ² information, T = 64, α = 0.5",
+                lambda data: at_start(data.gradient_information).isel({T: -1}).sel({ALPHA: 0.5}),
             ),
             bound=at_least(0.95),
             expect="fails",
@@ -97,7 +101,10 @@ FIGURE = Figure(
             "CG-7",
             origin=derived("derived: the first gradient of long prompts"),
             statement="Over j < i the first gradient of A1 has a correlation of at least 0.9 with the overlap G, for T = 8 to 64 and α = 0.1 to 0.5.",
-            measure=lambda data: at_start(data.gradient_overlap).sel({ALPHA: slice(None, MIDDLE)}),
+            measure=Measure(
+                "correlation of first descent of A1 and overlap G, each T and α ≤ 0.5",
+                lambda data: at_start(data.gradient_overlap).sel({ALPHA: slice(None, MIDDLE)}),
+            ),
             bound=at_least(0.9),
             panel=1,
             why="G has the odd power λ^(d+1) in the place of λ^(2d), and equals I at the parent alone.",
@@ -106,7 +113,10 @@ FIGURE = Figure(
             "CG-8",
             origin=derived("derived: odd powers cancel"),
             statement="At lag 2 the first descent direction of A1 is negative, though the information is positive there: its mean over tokens, divided by that at the parent, for T = 8 to 64 and α = 0.5.",
-            measure=lambda data: second_lag(data).sel({ALPHA: MIDDLE}),
+            measure=Measure(
+                "first descent of A1 at lag 2 over that at the parent, α = 0.5, each T",
+                lambda data: second_lag(data).sel({ALPHA: MIDDLE}),
+            ),
             bound=at_most(-0.05),
             why="The grandparent has information on the token, and the first step moves attention away from it.",
         ),

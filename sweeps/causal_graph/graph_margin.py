@@ -18,7 +18,7 @@ import xarray as xr
 from jax import Array
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, at_most, between, derived, last
+from jaxtheory.claims import Measure, at_least, at_most, between, derived, last
 from jaxtheory.theories.causal_graph import calculus, model
 
 from . import QUICK, SMALL, THEORY, P, T
@@ -157,7 +157,10 @@ FIGURE = Figure(
             "CG-20",
             origin=derived(SOURCE),
             statement="With A2 fixed and η = 100 the first layer nears the smallest A1 that gives each parent a margin over all other tokens: their cosine is at least 0.98 at t = 1000, on chains and trees.",
-            measure=lambda data: last(data.direction).sel(training=FIXED),
+            measure=Measure(
+                "cosine of A1 and max-margin direction, t = 1000, A2 fixed, each graph",
+                lambda data: last(data.direction).sel(training=FIXED),
+            ),
             bound=at_least(0.98),
             why="The direction is known before training: 1 − 1/i at the parent of token i, and −1/i at the others.",
         ),
@@ -165,7 +168,9 @@ FIGURE = Figure(
             "CG-21",
             origin=derived("derived: the last steps of the descent of a row"),
             statement="With A2 fixed and η = 100 the first layer nears the max-margin direction of the parents as slowly as a logarithm: 1 − cosine at t = 1000 over that of the margins log(η i D_ij t), where D_ij is the slope at the parent less that at j once all attention is on the parents.",
-            measure=over_law,
+            measure=Measure(
+                "1 − cosine over that of margins log(η i D_ij t), t = 1000, each graph", over_law
+            ),
             bound=between(0.9, 1.1),
             why="The attention to a wrong token falls as 1/t, so that 1 − cosine falls as 1/log² t, with known constants.",
         ),
@@ -173,7 +178,10 @@ FIGURE = Figure(
             "CG-22",
             origin=derived(SOURCE),
             statement="With A2 fixed and η = 100 the condition of max-margin token selection is met: the slope at the parent less that at any other token j, D_ij, is positive at t = 1000, in each run.",
-            measure=lambda data: smallest_gap(data).sel(training=FIXED),
+            measure=Measure(
+                "smallest D_ij over largest |D_ij|, t = 1000, A2 fixed, each graph",
+                lambda data: smallest_gap(data).sel(training=FIXED),
+            ),
             bound=at_least(0.0),
             q=1,
             why="The theory needs the selected token to be the one that lowers the loss most, given the rest of the network.",
@@ -182,7 +190,10 @@ FIGURE = Figure(
             "CG-23",
             origin=derived("measured: the second layer trained along"),
             statement="With A2 trained along (η = 100) the condition of max-margin token selection is not met at t = 1000: of D_ij, the slope at the parent less that at j, the smallest over the largest is at most −0.05.",
-            measure=lambda data: smallest_gap(data).sel(training=JOINT),
+            measure=Measure(
+                "smallest D_ij over largest |D_ij|, t = 1000, A2 trained, each graph",
+                lambda data: smallest_gap(data).sel(training=JOINT),
+            ),
             bound=at_most(-0.05),
             why="A strong second layer reads tokens in which the first one mixes others with the parent.",
         ),
@@ -190,9 +201,12 @@ FIGURE = Figure(
             "CG-24",
             origin=derived("measured: the second layer trained along"),
             statement="With A2 trained along (η = 100) A1 comes near and then leaves the max-margin direction of the parents: their cosine falls by at least 0.02 from t = 30 or 100 to t = 1000.",
-            measure=lambda data: (
-                data.direction.sel(training=JOINT, step=[30, 100]).max("step")
-                - last(data.direction).sel(training=JOINT)
+            measure=Measure(
+                "larger cosine at t = 30, 100 less that at 1000, A2 trained, each graph",
+                lambda data: (
+                    data.direction.sel(training=JOINT, step=[30, 100]).max("step")
+                    - last(data.direction).sel(training=JOINT)
+                ),
             ),
             bound=at_least(0.02),
             why="The theory keeps the rest of the network fixed, and training does not.",
@@ -201,7 +215,10 @@ FIGURE = Figure(
             "CG-25",
             origin=derived("measured: one large step"),
             statement="At η = 10⁴ the first step decides how near A1 comes to the max-margin direction of the parents: their cosine is at most 0.9 at t = 1000 with A2 fixed.",
-            measure=lambda data: last(data.direction).sel(training=LARGE),
+            measure=Measure(
+                "cosine of A1 and max-margin direction, t = 1000, η = 10⁴, each graph",
+                lambda data: last(data.direction).sel(training=LARGE),
+            ),
             bound=at_most(0.9),
             why="After a step that makes all margins large, a gradient of order e^(−margin) cannot turn A1 any more.",
         ),

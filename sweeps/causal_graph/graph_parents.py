@@ -9,7 +9,7 @@ import xarray as xr
 from jaxtyping import Array, Float, Int
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, at_most, derived, interpretation, last, printed
+from jaxtheory.claims import Measure, at_least, at_most, derived, interpretation, last, printed
 from jaxtheory.theories.causal_graph import model
 
 from . import GRADIENT, PLAIN, QUICK, SMALL, THEORY, level
@@ -86,7 +86,10 @@ FIGURE = Figure(
             "CG-1",
             origin=printed(ABSTRACT),
             statement="“gradient descent on a simplified two-layer transformer learns to solve this task by encoding the latent causal graph in the first attention layer”: after stage one the largest entry of W is at the parent in each row that has one, in each run, for chains, trees and pairs.",
-            measure=lambda data: after_stage(data.parent_selected),
+            measure=Measure(
+                "share of rows with largest W at the parent after stage one, each graph",
+                lambda data: after_stage(data.parent_selected),
+            ),
             bound=at_least(1.0),
             q=1,
             why="This is the theorem's first half: the mechanism, seen in the weights.",
@@ -95,7 +98,10 @@ FIGURE = Figure(
             "CG-2",
             origin=derived("measured: attention after stage one"),
             statement="After stage one W_{i, p(i)} is at least 0.95, the mean over tokens with a parent, for chains, trees and pairs.",
-            measure=lambda data: after_stage(data.parent_attention),
+            measure=Measure(
+                "mean W_{i, p(i)} (tokens with a parent) after stage one, each graph",
+                lambda data: after_stage(data.parent_attention),
+            ),
             bound=at_least(0.95),
             panel=0,
             why="The proof sets this entry to 1 in its second half, and 100 steps come near.",
@@ -104,7 +110,10 @@ FIGURE = Figure(
             "CG-3",
             origin=interpretation(ABSTRACT),
             statement="“learns to solve this task” read as: on chains with T = 16 the loss ends at least 9/10 of the way from the unigram level to that of the posterior mean.",
-            measure=lambda data: solved(data).sel(graph="chain"),
+            measure=Measure(
+                "loss's share of the way from unigram to posterior mean, chains, T = 16",
+                lambda data: solved(data).sel(graph="chain"),
+            ),
             bound=at_least(0.9),
             expect="fails",
             why="The theorem bounds the loss for long prompts, and these are short.",
@@ -113,7 +122,10 @@ FIGURE = Figure(
             "CG-4",
             origin=derived("measured: the gap of short prompts"),
             statement="On chains with T = 16 the loss ends at most 3/4 of the way from the unigram level to that of the posterior mean.",
-            measure=lambda data: solved(data).sel(graph="chain"),
+            measure=Measure(
+                "loss's share of the way from unigram to posterior mean, chains, T = 16",
+                lambda data: solved(data).sel(graph="chain"),
+            ),
             bound=at_most(0.75),
             why="An output that is a share of attention cannot add α to a count, as the posterior mean does.",
         ),

@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, at_most, derived, interpretation, last, printed
+from jaxtheory.claims import Measure, at_least, at_most, derived, interpretation, last, printed
 
 from . import PHASES, PLAIN, QUICK, SMALL, THEORY, P, level
 
@@ -86,8 +86,11 @@ FIGURE = Figure(
             "CG-9",
             origin=interpretation(ABSTRACT),
             statement="“after an initial stage in which predictions are uniform” read as: the test loss starts within 0.003 of the level of the output 1/S.",
-            measure=lambda data: abs(data.test_loss.isel(step=0) - level(data, "uniform")).sel(
-                {BETA: LARGE}
+            measure=Measure(
+                "|test loss at the start − level of the output 1/S| in nats, β₀ = 0.1",
+                lambda data: abs(data.test_loss.isel(step=0) - level(data, "uniform")).sel(
+                    {BETA: LARGE}
+                ),
             ),
             bound=at_most(0.003),
             expect="fails",
@@ -97,8 +100,11 @@ FIGURE = Figure(
             "CG-10",
             origin=derived("derived: the output at A2 = 0"),
             statement="Each run starts within 0.002 of the unigram level, the share of each state in the prompt, for β₀ up to 0.01.",
-            measure=lambda data: abs(data.test_loss.isel(step=0) - level(data, "unigram")).sel(
-                {BETA: slice(None, 1e-2)}
+            measure=Measure(
+                "|test loss at the start − unigram level| in nats, each β₀ ≤ 0.01",
+                lambda data: abs(data.test_loss.isel(step=0) - level(data, "unigram")).sel(
+                    {BETA: slice(None, 1e-2)}
+                ),
             ),
             bound=at_most(0.002),
             q=1,
@@ -108,7 +114,10 @@ FIGURE = Figure(
             "CG-11",
             origin=printed(ABSTRACT),
             statement="“then, there is a rapid phase transition to the correct in-context bigram solution”: the middle 80 % of the fall takes at most 1.5 times the steps before it.",
-            measure=lambda data: width(data).sel({BETA: LARGE}),
+            measure=Measure(
+                "steps of the middle 80 % of the loss's fall over those before, β₀ 0.1",
+                lambda data: width(data).sel({BETA: LARGE}),
+            ),
             bound=at_most(1.5),
             why="A fall that is late and then fast is what is called a phase transition.",
         ),
@@ -116,7 +125,10 @@ FIGURE = Figure(
             "CG-12",
             origin=interpretation(ABSTRACT),
             statement="“the correct in-context bigram solution” read as: the test loss ends within 0.03 of the level of the posterior mean.",
-            measure=lambda data: (last(data.test_loss) - level(data, "bayes")).sel({BETA: LARGE}),
+            measure=Measure(
+                "test loss at the end minus the posterior mean's, in nats, β₀ = 0.1",
+                lambda data: (last(data.test_loss) - level(data, "bayes")).sel({BETA: LARGE}),
+            ),
             bound=at_most(0.03),
             expect="fails",
             why="The posterior mean is what a correct answer is for short prompts.",
@@ -125,7 +137,10 @@ FIGURE = Figure(
             "CG-13",
             origin=derived("measured: a sharp head overfits its prompt"),
             statement="Training ends at least 0.1 below the level of the bare counts of pairs, which a head with β → ∞ has.",
-            measure=lambda data: (level(data, "bigram") - last(data.test_loss)).sel({BETA: LARGE}),
+            measure=Measure(
+                "bigram level minus the test loss at the end, in nats, β₀ = 0.1",
+                lambda data: (level(data, "bigram") - last(data.test_loss)).sel({BETA: LARGE}),
+            ),
             bound=at_least(0.1),
             why="The induction head of the proof is not the end of training for short prompts.",
         ),
@@ -133,7 +148,10 @@ FIGURE = Figure(
             "CG-14",
             origin=derived("measured: the sign of A2"),
             statement="From β₀ = 0.001 at least one run in 50 ends with A2 of the wrong sign: a strength of 0 or below.",
-            measure=lambda data: last(data.strength).isel({BETA: 0}),
+            measure=Measure(
+                "strength of A2 (diagonal less the rest) at the end, β₀ = 0.001",
+                lambda data: last(data.strength).isel({BETA: 0}),
+            ),
             bound=at_most(0.0),
             q=0.02,
             why="Near A2 = 0 the noise of 500 prompts decides the sign of A2, and with it that of the gradient of A1.",
@@ -142,7 +160,10 @@ FIGURE = Figure(
             "CG-19",
             origin=derived("measured: the sign of A2"),
             statement="From β₀ = 0.1 the strength of A2 ends above 2 in each run.",
-            measure=lambda data: last(data.strength).sel({BETA: LARGE}),
+            measure=Measure(
+                "strength of A2 (diagonal less the rest) at the end, β₀ = 0.1",
+                lambda data: last(data.strength).sel({BETA: LARGE}),
+            ),
             bound=at_least(2.0),
             q=1,
             why="The proof starts with a positive β₀, and its size matters for finitely many prompts.",

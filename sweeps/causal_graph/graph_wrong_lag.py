@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, at_most, derived, last
+from jaxtheory.claims import Measure, at_least, at_most, derived, last
 
 from . import ALPHA, PLAIN, QUICK, SMALL, THEORY, P, T, lag
 
@@ -84,7 +84,10 @@ FIGURE = Figure(
             "CG-15",
             origin=derived("measured: chains that are not flat"),
             statement="For α up to 2 training ends with each row at its parent, in each run, for T = 4 to 16.",
-            measure=lambda data: last(data.parent_selected).sel({ALPHA: slice(None, 2.0)}),
+            measure=Measure(
+                "share of rows at their parent at the end, each T and α ≤ 2",
+                lambda data: last(data.parent_selected).sel({ALPHA: slice(None, 2.0)}),
+            ),
             bound=at_least(1.0),
             q=1,
             panel=1,
@@ -94,7 +97,10 @@ FIGURE = Figure(
             "CG-16",
             origin=derived("measured: flat chains"),
             statement="With α = 64 and T = 8 at most a third of the rows end at their parent, where a guess finds 0.27.",
-            measure=lambda data: flat(last(data.parent_selected), FLATTER),
+            measure=Measure(
+                "share of rows at their parent at the end, T = 8, α = 64",
+                lambda data: flat(last(data.parent_selected), FLATTER),
+            ),
             bound=at_most(1 / 3),
             panel=1,
             why="Training does not stop at chance there but prefers other tokens.",
@@ -103,7 +109,10 @@ FIGURE = Figure(
             "CG-17",
             origin=derived("measured: parents that are left again"),
             statement="With α = 32 and T = 8 training leaves parents that the first step had found: the share of rows at the parent after one step, less that at the end.",
-            measure=lambda data: flat(lost(data)),
+            measure=Measure(
+                "share of rows at their parent, step 1 less the end, T = 8, α = 32",
+                lambda data: flat(lost(data)),
+            ),
             bound=at_least(0.05),
             why="The proof follows the first gradient, which is not where these runs end.",
         ),
@@ -111,7 +120,10 @@ FIGURE = Figure(
             "CG-18",
             origin=derived("measured: attention by lag on flat chains"),
             statement="On flat chains the first layer attends to tokens far before: its mean attention at lag 6 exceeds that at the parent, for T = 8 and α = 64.",
-            measure=lambda data: flat(far(data), FLATTER),
+            measure=Measure(
+                "mean attention at lag 6 less that at lag 1 at the end, T = 8, α = 64",
+                lambda data: flat(far(data), FLATTER),
+            ),
             bound=at_least(0.01),
             why="The wrong lag is the same in most runs, so that it comes from the model and not from noise.",
         ),

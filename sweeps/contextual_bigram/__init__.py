@@ -46,7 +46,7 @@ EXACT: dict[str, Any] = {"vary": {B: [64], T: [128]}, "buckets": "exact"}  # one
 THRESHOLD = 0.5  # of the one step of transfer: half-way between 0 and the largest attended entry
 TRANSFER = {"config": Config(length=500, batch_size=256, stage_threshold=THRESHOLD), "seeds": 2}
 
-Measure = Callable[[xr.Dataset], xr.DataArray]
+Function = Callable[[xr.Dataset], xr.DataArray]
 
 
 def right_sign(data: xr.Dataset) -> xr.DataArray:
@@ -59,11 +59,11 @@ def right(data: xr.Dataset) -> xr.DataArray:
     return right_sign(data) & (data.predicted_right_sign_sign_law.isel(step=0) >= SURE)
 
 
-def end(name: str, run: str, condition: Measure = right) -> Measure:
+def end(name: str, run: str, condition: Function = right) -> Function:
     """The last value of a metric, or an analysis, of one kind of run; NaN without the condition."""
     return lambda data: last(data[name]).where(condition(data)).sel(run=run, drop=True)
 
 
-def ratio(name: str, over: str, under: str, condition: Measure = right) -> Measure:
+def ratio(name: str, over: str, under: str, condition: Function = right) -> Function:
     """The ratio of two kinds of runs at the end, task by task."""
     return lambda data: end(name, over, condition)(data) / end(name, under, condition)(data)

@@ -3,7 +3,7 @@
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, interpretation, last, share
+from jaxtheory.claims import Measure, at_least, interpretation, last, share
 
 from . import BOTH, PAPER, QUICK, THEORY, B, Config, runs
 
@@ -36,7 +36,10 @@ FIGURE = Figure(
             "CB-66",
             origin=interpretation(PAPER, "appendix I"),
             statement="“smaller batch size will lead to divergence for both SGD and regularized GD”, read as: at B = 1, runs of both end with more loss than they began with.",
-            measure=lambda data: diverged(data).sel({B: 1}),
+            measure=Measure(
+                "ends with more loss than at the start, B = 1, proximal, SGD (1: yes)",
+                lambda data: diverged(data).sel({B: 1}),
+            ),
             bound=at_least(1),
             why="Neither the prox nor SGD can be run at any batch size, which limits every comparison of the two.",
         ),

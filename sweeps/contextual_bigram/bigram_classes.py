@@ -10,7 +10,15 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import between, crossing, derived, exponent, fitted_law, interpretation
+from jaxtheory.claims import (
+    Measure,
+    between,
+    crossing,
+    derived,
+    exponent,
+    fitted_law,
+    interpretation,
+)
 from jaxtheory.theories.contextual_bigram.laws import classes
 
 ZIPF = "arXiv 2402.19449"
@@ -150,7 +158,10 @@ FIGURE = Figure(
             "CB-94",
             origin=interpretation(ZIPF, "abstract"),
             statement="“in continuous time, gradient descent converges slowly on low-frequency classes while sign descent does not”, read as: the time to a loss of 0.05 changes with the frequency of ten classes as 1 / pi under descent and not at all under sign descent with B = 256, both exponents within 0.1.",
-            measure=exponents((DESCENT, -1.0), (SIGN, 0.0)),
+            measure=Measure(
+                "exponent in π of the time to loss 0.05, plus 1 (descent) or 0 (sign)",
+                exponents((DESCENT, -1.0), (SIGN, 0.0)),
+            ),
             bound=between(-0.1, 0.1),
             why="Words follow such a law, and it is a reason why Adam trains language models where descent does not.",
         ),
@@ -158,7 +169,10 @@ FIGURE = Figure(
             "CB-95",
             origin=derived("derived: the constant of its law 1 / (pi_k t)"),
             statement="Under descent the loss of a class is log(1 + (N - 1) e^-m) with e^m - 1 + (N - 1) m = N pi_k eta t: from t = 40 on, each of ten classes is within 10 % of it on average over the recorded steps.",
-            measure=over_law(DESCENT, "descent", 40, STEPS),
+            measure=Measure(
+                "class loss over its law, descent, mean over t ≥ 40, each class",
+                over_law(DESCENT, "descent", 40, STEPS),
+            ),
             bound=between(0.9, 1.1),
             why="The order 1 / (pi_k t) becomes a curve with its constant, (N - 1) / N, and says when it begins.",
         ),
@@ -166,7 +180,10 @@ FIGURE = Figure(
             "CB-96",
             origin=derived("derived: the rate of its law e^(-c t)"),
             statement="Under sign descent with B = 256 the loss of every class is log(1 + (N - 1) e^(-2 eta t)): each is within 5 % of it on average over t = 1 to 1000.",
-            measure=over_law(SIGN, "sign", 1, 1000),
+            measure=Measure(
+                "class loss over its law, sign descent, mean over t ≤ 1000, each class",
+                over_law(SIGN, "sign", 1, 1000),
+            ),
             bound=between(0.95, 1.05),
             why="The frequency of a class has no part in it, and c is 2 eta.",
         ),
@@ -174,7 +191,10 @@ FIGURE = Figure(
             "CB-97",
             origin=derived("derived: signs of a batch"),
             statement="Under sign descent with B = 4 the frequency of a class matters again: the margin of class k grows by 2 eta (1 - (1 - pi_k)^B) a step, the probability that the class is in the batch, within 10 % on average over the five frequent and over the five rare classes.",
-            measure=lambda d: halves(speed(d)),
+            measure=Measure(
+                "margin over its law, t = 945, sign, B = 4, five frequent, five rare",
+                lambda d: halves(speed(d)),
+            ),
             bound=between(0.9, 1.1),
             why="The advantage of sign descent is one of batches that contain every class.",
         ),
@@ -182,7 +202,10 @@ FIGURE = Figure(
             "CB-98",
             origin=derived("derived: squared error, the loss of arXiv 2410.23438"),
             statement="With squared error, where the loss of class k is e^(-2 pi_k eta t), the time to a hundredth has the exponent -1 in pi; with the preconditioner 1 / pi of algorithm 1 it has the exponent 0, both within 0.1.",
-            measure=exponents((SQUARED, -1.0), (EVEN, 0.0)),
+            measure=Measure(
+                "exponent in π of the time to 1/100, plus 1 (squared) or 0 (precond.)",
+                exponents((SQUARED, -1.0), (EVEN, 0.0)),
+            ),
             bound=between(-0.1, 0.1),
             why="The preconditioner of the source, which it needs for its proof, does for squared error what signs do for the cross-entropy.",
         ),
@@ -190,7 +213,10 @@ FIGURE = Figure(
             "CB-99",
             origin=derived("derived: stationary law of SGD"),
             statement="With a share of 0.3 of noisy labels the loss of a class, rare or not, under descent ends at the floor eta (1 - |P_k|^2) / (4 B): over the second half of 4000 steps the mean is 0.8 to 1.25 times it, over the five frequent and over the five rare classes.",
-            measure=lambda d: halves(over_law(NOISY, "floor", LATE, STEPS)(d)),
+            measure=Measure(
+                "excess class loss over its floor, t ≥ 2000, five frequent, five rare",
+                lambda d: halves(over_law(NOISY, "floor", LATE, STEPS)(d)),
+            ),
             bound=between(0.8, 1.25),
             why="Next tokens are never certain, so that 1 / (pi_k t) describes the way to a floor that only eta and B decide.",
         ),

@@ -7,7 +7,7 @@ tau steps of 1024 samples, in proportion to (Q / rho)^2. Then 100 steps of stage
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, at_most, interpretation
+from jaxtheory.claims import Measure, at_least, at_most, interpretation
 
 from . import PAPER, THEORY, THRESHOLD, TRANSFER, Config
 
@@ -92,7 +92,10 @@ FIGURE = Figure(
             "CB-87",
             origin=interpretation(PAPER, "section 4"),
             statement="“as long as there is a (potentially small) nontrivial correlation between the pretraining and downstream tasks, the pretrained model can be used to provide a nonzero initial signal”, read as: at rho = 1/8, with 1 / rho^2 = 64 times the samples, the one step recovers as many columns as at rho = 1, or at most 0.2 fewer.",
-            measure=lambda d: recovered(d, WEAK) - recovered(d, PLAIN),
+            measure=Measure(
+                "share of columns the one step recovers, ρ = 1/8 minus ρ = 1",
+                lambda d: recovered(d, WEAK) - recovered(d, PLAIN),
+            ),
             bound=at_least(-0.2),
             why="The weakness of the assumption is the headline of section 4, and its price in samples is 1 / rho^2.",
         ),
@@ -100,7 +103,9 @@ FIGURE = Figure(
             "CB-88",
             origin=interpretation(PAPER, "section 4"),
             statement="“the initial approximation error” |Delta_V| “can be much larger than the signal”, yet “the approximation error will not grow”, read as: at rho = 1/8, where it is 8 times the signal, |Delta_V| has fallen by a quarter or more after 100 steps of stage two.",
-            measure=error,
+            measure=Measure(
+                "|Δ_V| after 100 steps of stage two over that at the start, ρ = 1/8", error
+            ),
             bound=at_most(0.75),
             why="Without it a weakly correlated start would spoil what stage two learns.",
         ),
@@ -108,7 +113,10 @@ FIGURE = Figure(
             "CB-89",
             origin=interpretation(PAPER, "section 1"),
             statement="“polynomial dependence on the sequence length” and “the sparsity parameter”, read as: at Q = 8, with (8 / 2)^2 = 16 times the samples, the one step recovers as many columns as at Q = 2, or at most 0.2 fewer.",
-            measure=lambda d: recovered(d, DENSE) - recovered(d, PLAIN),
+            measure=Measure(
+                "share of columns the one step recovers, Q = 8 minus Q = 2",
+                lambda d: recovered(d, DENSE) - recovered(d, PLAIN),
+            ),
             bound=at_least(-0.2),
             why="The exponent of Q is lost in the theorem, and decides for which contexts it is useful.",
         ),

@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, at_most, between, crossing, derived, interpretation
+from jaxtheory.claims import Measure, at_least, at_most, between, crossing, derived, interpretation
 from jaxtheory.theories.contextual_bigram import Params, Problem
 from jaxtheory.theories.contextual_bigram.laws import dynamics, population
 
@@ -123,7 +123,10 @@ FIGURE = Figure(
             "CB-103",
             origin=interpretation(PAPER, "section 4"),
             statement="“the pretrained model can be used to provide a nonzero initial signal, allowing us to bypass the initial sample-intensive signal-boosting stage”, read as of steps without the one large step: at rho = 1/2 fine-tuning saves at least a quarter of the steps of stage one.",
-            measure=share_saved(NEAR),
+            measure=Measure(
+                "share of the steps to α_A = 0.2 that a pre-trained V saves, ρ = 1/2",
+                share_saved(NEAR),
+            ),
             bound=at_least(0.25),
             why="It is the use of a pre-trained V for whoever only goes on with SGD.",
         ),
@@ -131,7 +134,10 @@ FIGURE = Figure(
             "CB-104",
             origin=derived("derived: alpha_V = theta rho against the drift d = 1 / (T K_Q)"),
             statement="At rho = 1/512, far below Q / (theta T) = 0.16, fine-tuning saves at most a tenth of the steps of stage one.",
-            measure=share_saved(FAR),
+            measure=Measure(
+                "share of the steps to α_A = 0.2 that a pre-trained V saves, ρ = 1/512",
+                share_saved(FAR),
+            ),
             bound=at_most(0.1),
             why="A correlation “as small as” one likes is enough only with the one step and its samples, and not for steps.",
         ),
@@ -139,7 +145,10 @@ FIGURE = Figure(
             "CB-105",
             origin=derived("derived: the linear system of stage one from alpha_V > 0"),
             statement="The time eta t that fine-tuning saves is log(1 + alpha_V / d), alpha_V that of the start, with its corrections at the level alpha_A = 0.2: their difference is -0.4 to 0.4 at each of six rho from 1/512 to 1.",
-            measure=lambda d: saved(d, steps(d) - law(d)),
+            measure=Measure(
+                "saved time η t to α_A = 0.2 minus its law, each of six ρ, 1/512 to 1",
+                lambda d: saved(d, steps(d) - law(d)),
+            ),
             bound=between(-0.4, 0.4),
             why="It says for any task what pre-training is worth in steps, and where it stops.",
         ),
@@ -147,7 +156,9 @@ FIGURE = Figure(
             "CB-106",
             origin=interpretation(PAPER, "section 4"),
             statement="“the influence of” Delta_V “on the dynamics scales with” its square, “which is small”, read as: at theta = 0.1 and rho = 1/64, where |Delta_V| is some 64 times the signal, the steps to alpha_A = 0.2 are within 15 % of those without Delta_V.",
-            measure=over_law(RARE),
+            measure=Measure(
+                "steps to α_A = 0.2 over the law without Δ_V, θ = 0.1, ρ = 1/64", over_law(RARE)
+            ),
             bound=between(0.85, 1.15),
             why="It is the reason for a small theta in theorem 4.1, and why a bad V does not spoil the start.",
         ),
@@ -155,7 +166,9 @@ FIGURE = Figure(
             "CB-107",
             origin=derived("derived: stage one with Delta_V, lemma C.5"),
             statement="At theta = 1 and rho = 1/64 the influence of Delta_V on the dynamics is not small: a run takes longer to alpha_A = 0.2 than without Delta_V.",
-            measure=over_law(WHOLE),
+            measure=Measure(
+                "steps to α_A = 0.2 over the law without Δ_V, θ = 1, ρ = 1/64", over_law(WHOLE)
+            ),
             bound=at_least(1.0),
             why="A whole pre-trained V has ten times the signal of a tenth of it, and gains nothing.",
         ),

@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot, statistics
-from jaxtheory.claims import at_most, fitted_law, interpretation
+from jaxtheory.claims import Measure, at_most, fitted_law, interpretation
 
 from . import PAPER, SMALL, THEORY, B, Config, right_sign, runs
 from ._curves import ALPHAS
@@ -92,7 +92,10 @@ FIGURE = Figure(
             "CB-42",
             origin=interpretation(PAPER, "equation (9)"),
             statement="“the mini-batch version of (8) is approximately equivalent to” (9), read as: at B = 4096, from step 24 until it reaches 0.1, alpha_V is d sinh(s) within 20 %.",
-            measure=lambda d: early_error(d.sel({B: 4096})),
+            measure=Measure(
+                "|α_V / (d sinh s) − 1|, B = 4096, each t ≥ 24 with d sinh s ≤ 0.1",
+                lambda d: early_error(d.sel({B: 4096})),
+            ),
             bound=at_most(0.2),
             why="All estimates of stage one start from this linear system.",
         ),

@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_most, interpretation
+from jaxtheory.claims import Measure, at_most, interpretation
 
 from . import PAPER, THEORY, THRESHOLD, TRANSFER, Config
 from ._curves import CURVES, at, draw_runs
@@ -84,7 +84,9 @@ FIGURE = Figure(
             "CB-52",
             origin=interpretation(PAPER, "section 4"),
             statement="“bypass the initial sample-intensive signal-boosting stage”, read as: after 200 steps of 64 samples, training that starts from the pre-trained V leaves at most a quarter of the excess loss that training from the trivial V leaves.",
-            measure=left,
+            measure=Measure(
+                "excess loss after 200 steps, from the pre-trained over the trivial V", left
+            ),
             bound=at_most(0.25),
             why="It is the benefit of transfer in samples: the long plateau of stage one is gone.",
         ),
@@ -92,7 +94,10 @@ FIGURE = Figure(
             "CB-55",
             origin=interpretation(PAPER, "theorem 4.1"),
             statement="“running Algorithm 1 from Stage 2 allows us to recover” the task, read as: after 600 more steps, the distances of the rounded A from Q, and of the best V for it from P, are at most 0.1.",
-            measure=lambda d: d[[*ROUNDED]].sel(run=PRE).to_array("metric"),
+            measure=Measure(
+                "distance after rounding, A to Q and best V to P, pre-trained start",
+                lambda d: d[[*ROUNDED]].sel(run=PRE).to_array("metric"),
+            ),
             bound=at_most(0.1),
             panel=3,
             why="The theorem promises both matrices, and the one step alone does not give them.",

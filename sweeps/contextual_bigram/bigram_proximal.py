@@ -9,7 +9,16 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, at_most, between, derived, interpretation, last, share
+from jaxtheory.claims import (
+    Measure,
+    at_least,
+    at_most,
+    between,
+    derived,
+    interpretation,
+    last,
+    share,
+)
 
 from . import (
     BOTH,
@@ -185,7 +194,9 @@ FIGURE = Figure(
             "CB-1",
             origin=interpretation(PAPER, "section 5.1"),
             statement="“the similarity between the ground truth and parameters quickly converges close to 1”, read as: from 100 steps after the switch to proximal steps on, a proximal run has cosines of A and Q, and of V and P (centered), of at least 0.93.",
-            measure=similarity,
+            measure=Measure(
+                "least cosine over t ≥ 500 with the task, A and centered V, proximal", similarity
+            ),
             bound=at_least(0.93),
             panel=1,
             why="It is the first thing that figure 1 shows: sparse attention emerges within a tenth of the steps.",
@@ -194,7 +205,7 @@ FIGURE = Figure(
             "CB-3",
             origin=interpretation(PAPER, "section 5.1"),
             statement="“after switching to proximal gradient descent after Stage 1 (the signal-boosting stage), both” |A - Q| and |V - P| “decrease faster than SGD”, read as: 200 steps after the switch, both are at most half of those of SGD on the same task.",
-            measure=faster,
+            measure=Measure("distance to the task at t = 600, proximal over SGD, A and V", faster),
             bound=at_most(0.5),
             why="The comparison is the source's evidence that the prox, and not only more samples, reduces the noise of a batch.",
         ),
@@ -202,7 +213,9 @@ FIGURE = Figure(
             "CB-5",
             origin=interpretation(PAPER, "section 3.3"),
             statement="“the proximal gradient updates stay close to the population trajectory”, read as: SGD ends at least 3.5 times as far off the line of alpha_A, in |Delta_A|, as the proximal run.",
-            measure=ratio("attention_residual", SGD, PROX),
+            measure=Measure(
+                "|Δ_A| at the end, SGD over proximal", ratio("attention_residual", SGD, PROX)
+            ),
             bound=at_least(3.5),
             why="The whole proof follows two numbers in place of two matrices, which is allowed only near the line.",
         ),
@@ -210,7 +223,10 @@ FIGURE = Figure(
             "CB-7",
             origin=interpretation(PAPER, "section 5.1"),
             statement="“the convergence rate is too slow when a smaller learning rate is used”, read as: each run of SGD at eta = 0.001 keeps more than 0.95 of the initial excess loss.",
-            measure=lambda d: last(d.relative_excess_loss).sel(run=SLOW),
+            measure=Measure(
+                "share of the initial excess loss left at the end, SGD, η = 0.001",
+                lambda d: last(d.relative_excess_loss).sel(run=SLOW),
+            ),
             bound=at_least(0.95),
             q=1,
             panel=2,
@@ -220,7 +236,10 @@ FIGURE = Figure(
             "CB-9",
             origin=interpretation(PAPER, "section 5.1"),
             statement="“The final distance to the ground-truth after normalization gets close to 0”, read as: the rounded A of a proximal run is within 0.09 of Q, and the best V for it within 0.09 of P.",
-            measure=lambda d: stack_metrics(d, *ROUNDED, run=PROX),
+            measure=Measure(
+                "distance after rounding, A to Q and best V to P, proximal run",
+                lambda d: stack_metrics(d, *ROUNDED, run=PROX),
+            ),
             bound=at_most(0.09),
             panel=6,
             why="Exact recovery of both matrices is the claim of theorem 3.1, and rounding is its last stage.",
@@ -229,7 +248,7 @@ FIGURE = Figure(
             "CB-11",
             origin=interpretation(PAPER, "appendix I"),
             statement="“regularized dynamics eventually will make” A and V “deviate from the ground-truth while representing the same function”, read as: a proximal run ends with alpha_A < 1 < alpha_V, and their product is at most 0.8 times as far from 1 as the nearer of them.",
-            measure=drift,
+            measure=Measure("|1 − α_A α_V| / min(1 − α_A, α_V − 1) at the end (9: min ≤ 0)", drift),
             bound=at_most(0.8),
             why="A reader who compares trained weights with the truth must know that they may differ at a good loss.",
         ),
@@ -237,7 +256,9 @@ FIGURE = Figure(
             "CB-13",
             origin=interpretation(PAPER, "appendix I"),
             statement="“the loss also increases a little after it converges”, read as: from its least value to the end, the loss of a proximal run rises by 0.1 % to 10 % of what it had fallen.",
-            measure=rise,
+            measure=Measure(
+                "rise of the loss after its least value over its fall before, proximal", rise
+            ),
             bound=between(0.001, 0.1),
             why="Hence the advice to stop early, and a rise of this size decides how much there is to lose.",
         ),
@@ -245,7 +266,9 @@ FIGURE = Figure(
             "CB-83",
             origin=interpretation(PAPER, "appendix I"),
             statement="“the loss converges but the distance to the ground-truth increases after some point”, read as: |A - Q| and |V - P| of a proximal run end at 1.5 times their least values or more, while less than a tenth of the excess loss is left.",
-            measure=regrowth,
+            measure=Measure(
+                "final over least distance to the task, A and V (0: excess loss ≥ 0.1)", regrowth
+            ),
             bound=at_least(1.5),
             why="A falling loss then says nothing on the distance, which makes the final normalization necessary.",
         ),
@@ -253,7 +276,9 @@ FIGURE = Figure(
             "CB-91",
             origin=interpretation(PAPER, "appendix I"),
             statement="“the distance to the ground-truth increases after some point”, read as of the curve in t: |A - Q| of a proximal run is least within 200 steps of the switch to proximal steps, and rises in at least 0.8 of the intervals of 50 steps after that.",
-            measure=rising,
+            measure=Measure(
+                "share of intervals where |A − Q| rises after its least (0: t > 600)", rising
+            ),
             bound=at_least(0.8),
             why="It fixes the time to stop: soon after the switch, and no later minimum is to be waited for.",
         ),
@@ -261,7 +286,7 @@ FIGURE = Figure(
             "CB-92",
             origin=interpretation(PAPER, "appendix I"),
             statement="“while representing the same function”, read as of the curve in t: while |A - Q| grows, from 150 steps after the switch to proximal steps until the end, alpha_A alpha_V of a proximal run stays between 0.8 and 1.",
-            measure=product,
+            measure=Measure("α_A α_V of the proximal run at every record with t ≥ 550", product),
             bound=between(0.8, 1.0),
             why="Only the product of the alphas enters the loss to leading order, so that it must stay near 1 if the loss does not change.",
         ),
@@ -269,7 +294,9 @@ FIGURE = Figure(
             "CB-93",
             origin=derived("derived from appendix I, without a regularization"),
             statement="SGD leaves the ground truth even without any regularization: from 150 steps after the switch to stage two until the end, |A - Q| grows by a tenth or more while the excess loss falls.",
-            measure=turn_of_sgd,
+            measure=Measure(
+                "|A − Q| of SGD at the end over that at t = 550 (0: loss did not fall)", turn_of_sgd
+            ),
             bound=at_least(1.1),
             why="The source explains the turn by regularized dynamics, so that a reader would expect none without it.",
         ),
@@ -277,7 +304,10 @@ FIGURE = Figure(
             "CB-15",
             origin=interpretation(PAPER, "appendix I"),
             statement="“in all metrics proximal gradient descent performs better than the vanilla gradient descent with a small batch size (when the noise is large)”, “before and after normalization”, read as: each of eight metrics of A and V is better.",
-            measure=better(*BEFORE, "value_residual", *ROUNDED),
+            measure=Measure(
+                "proximal ends better than SGD in each of eight metrics (1: yes)",
+                better(*BEFORE, "value_residual", *ROUNDED),
+            ),
             bound=at_least(1),
             expect="fails",  # on no task, as both distances after normalization are larger
             why="It is the source's summary of its experiments, and its second half decides whether the prox is needed.",
@@ -286,7 +316,9 @@ FIGURE = Figure(
             "CB-16",
             origin=derived("derived from appendix I, without its second half"),
             statement="Before normalization proximal gradient descent performs better than SGD: the distances and cosines of A and V, and |Delta_A|, are all better.",
-            measure=better(*BEFORE),
+            measure=Measure(
+                "proximal ends better than SGD in each of five metrics (1: yes)", better(*BEFORE)
+            ),
             bound=at_least(1),
             why="It is what remains of CB-15: the gain of the prox is in the weights as trained, not as rounded.",
         ),

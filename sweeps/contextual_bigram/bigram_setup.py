@@ -3,7 +3,7 @@
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, at_most, derived, interpretation, last
+from jaxtheory.claims import Measure, at_least, at_most, derived, interpretation, last
 from jaxtheory.theories.contextual_bigram import PAPER as SETUP
 
 from . import BOTH, PAPER, QUICK, SGD, STAGES, THEORY, right_sign
@@ -61,8 +61,11 @@ FIGURE = Figure(
             "CB-17",
             origin=derived("derived, beside figure 1, whose numbers are lost"),
             statement="With the lost numbers read as N = 3, T = 5000, B = 64, figure 1 is not what 1000 steps give: even the better of the two methods leaves at least 0.7 of |A - Q|.",
-            measure=lambda d: (last(d.attention_distance) / d.attention_distance.isel(step=0)).min(
-                "run"
+            measure=Measure(
+                "|A − Q| after 1000 steps over that at the start, better of both runs",
+                lambda d: (last(d.attention_distance) / d.attention_distance.isel(step=0)).min(
+                    "run"
+                ),
             ),
             bound=at_least(0.7),
             why="Whoever repeats figure 1 from the numbers that can be read will not get its curves.",
@@ -71,7 +74,10 @@ FIGURE = Figure(
             "CB-21",
             origin=interpretation(PAPER, "section 5.1"),
             statement="“SGD struggles to converge with the same small batch size and large learning rate”, read as: after 1000 steps at T = 5000 and B = 64, the cosine of A and Q is at most 0.8 in each run of SGD.",
-            measure=lambda d: last(d.attention_cosine).sel(run=SGD),
+            measure=Measure(
+                "cosine of A and Q after 1000 steps of SGD, T = 5000, B = 64",
+                lambda d: last(d.attention_cosine).sel(run=SGD),
+            ),
             bound=at_most(0.8),
             q=1,
             panel=1,

@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import between, derived, interpretation
+from jaxtheory.claims import Measure, between, derived, interpretation
 
 from . import ETA, PAPER, QUICK, SMALL, THEORY, B, Config, T
 
@@ -98,18 +98,26 @@ FIGURE = Figure(
             "CB-36",
             origin=derived("derived, from equation (9) and the noise at the start"),
             statement="The share of the settings in which stage one takes the right sign is the mean of Phi(z) over them: at eta = 0.0125, B = 16 and 64 and three T, the two differ by at most 0.1.",
-            measure=lambda d: (sign(d) - law(d)).sel({ETA: SLOW}).mean(),
+            measure=Measure(
+                "share of right signs minus mean Φ(z), six (B, T), η = 0.0125",
+                lambda d: (sign(d) - law(d)).sel({ETA: SLOW}).mean(),
+            ),
             bound=between(-0.1, 0.1),
+            law=0,
             why="The poly(T) samples of stage one become a formula with its constant.",
         ),
         Claim(
             "CB-37",
             origin=interpretation(PAPER, "section 3.2"),
             statement="Stage one: “It either takes” T “fresh samples each step to reveal the signal or” T “steps (whence also” T “samples) for the random noises to (hopefully) cancel with each other”, read as: a quarter of batch and rate with four times the steps takes the right sign at as many of three T.",
-            measure=lambda d: (
-                sign(d).sel({ETA: SLOW, B: 16}) - sign(d).sel({ETA: 0.05, B: 64})
-            ).mean(),
+            measure=Measure(
+                "share of right signs at three T, η = 0.0125, B = 16 minus 0.05, 64",
+                lambda d: (
+                    sign(d).sel({ETA: SLOW, B: 16}) - sign(d).sel({ETA: 0.05, B: 64})
+                ).mean(),
+            ),
             bound=between(-0.1, 0.1),
+            law=0,
             why="It is the source's reason to believe that no algorithm of this kind needs fewer samples.",
         ),
     ),

@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, at_most, between, derived, interpretation
+from jaxtheory.claims import Measure, at_least, at_most, between, derived, interpretation
 
 from . import PAPER, QUICK, SGD, THEORY, Config, end, ratio, right, runs
 from ._curves import at, draw_runs, tasks
@@ -79,7 +79,9 @@ FIGURE = Figure(
             "CB-29",
             origin=interpretation(PAPER, "section 5.2"),
             statement="“there will be a sample-intensive initial stage, and after the model and the target have a nontrivial correlation, proximal gradient descent/SGD will become much more sample efficient”, read as: at equal samples a step, the excess loss falls at least 4 times as fast from 0.9 to 0.1 of its start as before, for prox, SGD and softmax.",
-            measure=acceleration,
+            measure=Measure(
+                "speed of excess loss, 0.9 to 0.1 over 1 to 0.9, prox, SGD, softmax", acceleration
+            ),
             bound=at_least(4.0),
             why="The theory is on linear attention, and counts for transformers only if softmax goes through the same stages.",
         ),
@@ -87,7 +89,9 @@ FIGURE = Figure(
             "CB-84",
             origin=interpretation(PAPER, "section 5.2"),
             statement="“Near initialization”, “our linear model and softmax transformers are approximately equivalent up to a change in learning rates”, read as: with kappa = T on the same batches, alpha_A, alpha_V and |Delta_A| of softmax attention are those of linear SGD within 20 % for 20 steps.",
-            measure=early_ratio,
+            measure=Measure(
+                "α_A, α_V, |Δ_A| of softmax, κ = T, over those of SGD, t = 5 to 20", early_ratio
+            ),
             bound=between(0.8, 1.2),
             why="It says at which rate a softmax experiment repeats the linear one, and CB-31 for how long.",
         ),
@@ -95,8 +99,11 @@ FIGURE = Figure(
             "CB-31",
             origin=derived("derived: the limit of the rate that section 5.2 equates"),
             statement="If the rate kappa = T is kept, softmax attention collapses to one of the Q = 2 attended positions: the cosine of A and Q ends at sqrt(1/2) within 0.02.",
-            measure=end("attention_cosine", TFOLD),
+            measure=Measure(
+                "cosine of A and Q at the end, softmax, κ = T", end("attention_cosine", TFOLD)
+            ),
             bound=between(np.sqrt(0.5) - 0.02, np.sqrt(0.5) + 0.02),
+            law=np.sqrt(0.5),
             panel=1,
             why="The equivalence near the start must not be used to choose the rate of a whole run.",
         ),
@@ -104,7 +111,10 @@ FIGURE = Figure(
             "CB-32",
             origin=interpretation(PAPER, "section 5.2"),
             statement="“roughly ignore those positions with a small attention weight to stabilize the gradients”, read as: off the support, the entries of A spread at most a hundredth as far as those of linear SGD.",
-            measure=ratio("off_support_std", SOFT, SGD),
+            measure=Measure(
+                "spread of A off the support at the end, softmax (κ = 1) over SGD",
+                ratio("off_support_std", SOFT, SGD),
+            ),
             bound=at_most(0.01),
             why="Softmax then does for free what the l1 term has to do in linear attention.",
         ),

@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import between, derived, exponent, fitted_law, interpretation
+from jaxtheory.claims import Measure, between, derived, exponent, fitted_law, interpretation
 
 from . import EXACT, PAPER, QUICK, SMALL, THEORY, Config, runs
 from ._curves import at_end
@@ -79,7 +79,10 @@ FIGURE = Figure(
             "CB-100",
             origin=interpretation(PAPER, "section 1"),
             statement="“polynomial dependence on the sequence length” and “the sparsity parameter”, read as of stage one: at a given batch, |Delta_A|^2 over the squared signal alpha_A^2 K_Q grows with Q with an exponent of 0.8 to 1.2 over five values from 1 to 8 (T = 1024, B = 2^18).",
-            measure=lambda d: exponent(of_norm(d), Q),
+            measure=Measure(
+                "exponent in Q of |Δ_A|² / (α_A² K_Q) at the end of stage one",
+                lambda d: exponent(of_norm(d), Q),
+            ),
             bound=between(0.8, 1.2),
             why="It is the degree of the source's polynomial in Q for attention as a whole, which is lost.",
         ),
@@ -89,16 +92,21 @@ FIGURE = Figure(
                 "derived: the noise of an entry does not contain Q, its signal is alpha_A / Q"
             ),
             statement="In each entry of A the noise over the squared signal grows as the square of Q: the variance of an entry off the support over (alpha_A / Q)^2 has an exponent of 1.8 to 2.2 in Q (T = 1024, B = 2^18).",
-            measure=lambda d: exponent(of_entries(d), Q),
+            measure=Measure(
+                "exponent in Q of off-support variance / (α_A / Q)², end of stage one",
+                lambda d: exponent(of_entries(d), Q),
+            ),
             bound=between(1.8, 2.2),
+            law=2,
             why="Threshold and rounding compare single entries, and so need the larger power of samples.",
         ),
         Claim(
             "CB-102",
             origin=derived("derived: alpha_V = d sinh s with d = 1 / (T K_Q)"),
             statement="In steps, more attended positions are cheaper: with Q = 8 stage one takes 0.8 to 1.2 times log Q / eta fewer steps than with Q = 1.",
-            measure=slower,
+            measure=Measure("steps of stage one, Q = 1 minus Q = 8, over log 8 / η", slower),
             bound=between(0.8, 1.2),
+            law=1,
             why="The drift that starts the growth is the larger the more positions are attended.",
         ),
     ),

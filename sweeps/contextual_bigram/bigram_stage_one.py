@@ -10,9 +10,9 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_most, between, derived, fitted_law, interpretation
+from jaxtheory.claims import Measure, at_most, between, derived, fitted_law, interpretation
 
-from . import ETA, EXACT, PAPER, QUICK, SMALL, THEORY, B, Config, Measure, T, runs
+from . import ETA, EXACT, PAPER, QUICK, SMALL, THEORY, B, Config, Function, T, runs
 from ._curves import ALPHAS, CURVES, at_end, power
 
 RATES = [0.05, 0.025]
@@ -53,7 +53,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     return figure
 
 
-def measured(place: int, size: int) -> Measure:
+def measured(place: int, size: int) -> Function:
     """One of the ends at a batch size."""
     return lambda data: list(ends(data).values())[place].sel({B: size})
 
@@ -75,7 +75,10 @@ FIGURE = Figure(
             "CB-63",
             origin=interpretation(PAPER, "section 3.2"),
             statement="Stage one “would quickly boost it”, the signal, read as: the number of steps of stage one grows as 0.8 to 1.2 times log T / eta (B = 2^20, both rates).",
-            measure=lambda d: d[ETA] * change(measured(0, MANY)(d)),
+            measure=Measure(
+                "growth of the steps of stage one, T 64 → 512, over log 8 / η, both η",
+                lambda d: d[ETA] * change(measured(0, MANY)(d)),
+            ),
             bound=between(0.8, 1.2),
             why="Long contexts cost hardly any steps, so that the samples must be paid in each step.",
         ),
@@ -83,7 +86,10 @@ FIGURE = Figure(
             "CB-64",
             origin=interpretation(PAPER, "appendix D, lemma D.1 (c)"),
             statement="“one can also bound the difference between” alpha_A and alpha_V, read as by a constant over T: the difference falls with T with an exponent of -1.2 to -0.8 (B = 2^20).",
-            measure=lambda d: change(np.log(measured(1, MANY)(d))),
+            measure=Measure(
+                "exponent in T of |α_A − α_V|, end of stage one, B = 2^20, each η",
+                lambda d: change(np.log(measured(1, MANY)(d))),
+            ),
             bound=between(-1.2, -0.8),
             why="Stage two starts from alphas that are equal, and the lemma's constants are lost.",
         ),
@@ -91,7 +97,10 @@ FIGURE = Figure(
             "CB-65",
             origin=interpretation(PAPER, "appendix E.1, lemma D.1 (b)"),
             statement="“As we have seen in Stage 1, the norm of” Delta_A “can scale linearly with” T, read as of the square of the norm: |Delta_A|^2 grows with T with an exponent of 0.8 to 1.2 (B = 2^12); the norm itself grows as the root of T.",
-            measure=lambda d: 2 * change(np.log(measured(2, FEW)(d))),
+            measure=Measure(
+                "exponent in T of |Δ_A|² at the end of stage one, B = 2^12, each η",
+                lambda d: 2 * change(np.log(measured(2, FEW)(d))),
+            ),
             bound=between(0.8, 1.2),
             why="It is the reason why stage one needs samples that grow with T.",
         ),
@@ -99,7 +108,10 @@ FIGURE = Figure(
             "CB-85",
             origin=derived("derived, beside lemma D.1 (b), whose second bound is lost"),
             statement="At the end of stage one |Delta_V|^2 does not grow with T as |Delta_A|^2 does: its exponent in T is at most 0.5 on average over both rates and batches, half of that of |Delta_A|^2.",
-            measure=lambda d: 2 * change(np.log(at_end(d, d.value_residual))).mean(),
+            measure=Measure(
+                "exponent in T of |Δ_V|² at the end of stage one, mean over η and B",
+                lambda d: 2 * change(np.log(at_end(d, d.value_residual))).mean(),
+            ),
             bound=at_most(0.5),
             why="Only attention pays for long contexts; the transition is learned at a price without T.",
         ),

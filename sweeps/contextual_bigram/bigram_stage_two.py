@@ -11,6 +11,7 @@ import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
 from jaxtheory.claims import (
+    Measure,
     at_least,
     at_most,
     between,
@@ -20,7 +21,7 @@ from jaxtheory.claims import (
     interpretation,
 )
 
-from . import EXACT, PAPER, QUICK, SGD, THEORY, B, Config, Measure, T, end, right, runs
+from . import EXACT, PAPER, QUICK, SGD, THEORY, B, Config, Function, T, end, right, runs
 from ._curves import CURVES, power
 
 WEAK, STRONG = "λ = 1e-5", "λ = 1e-3"
@@ -29,12 +30,12 @@ SMALL, LARGE = 1024, 2**22
 SWITCH = 160  # the first step with a prox
 
 
-def growth(run: str) -> Measure:
+def growth(run: str) -> Function:
     """The exponent of |Delta_A| in T at the end, per task."""
     return lambda data: exponent(end("attention_residual", run)(data), T)
 
 
-def entries(run: str) -> Measure:
+def entries(run: str) -> Function:
     """The largest share, over steps with a prox, of the entries below -lambda before it."""
     return lambda data: (
         data.below_lambda.sel(run=run + BEFORE, step=slice(SWITCH, None), drop=True)
@@ -43,7 +44,7 @@ def entries(run: str) -> Measure:
     )
 
 
-def at(size: int, measure: Measure) -> Measure:
+def at(size: int, measure: Function) -> Function:
     """The same measure at one batch size."""
     return lambda data: measure(data).sel({B: size})
 
@@ -99,7 +100,9 @@ FIGURE = Figure(
             "CB-58",
             origin=interpretation(PAPER, "section 3.3"),
             statement="“the variance of the mini-batch gradients scales with” T, read as: the |Delta_A| of SGD grows with T with an exponent of 0.35 to 0.65, at every B.",
-            measure=growth(SGD),
+            measure=Measure(
+                "exponent in T of |Δ_A| at the end, SGD, B = 1024 and 2^22", growth(SGD)
+            ),
             bound=between(0.35, 0.65),
             why="It is the reason for the l1 term: without it stage two would cost as many samples as stage one.",
         ),
@@ -107,7 +110,9 @@ FIGURE = Figure(
             "CB-59",
             origin=interpretation(PAPER, "theorem 3.1"),
             statement="“followed by a more sample-efficient stage”, read as: with lambda above the noise of a step (B = 2^22), |Delta_A| grows with T with an exponent of at most 0.3.",
-            measure=at(LARGE, growth(STRONG)),
+            measure=Measure(
+                "exponent in T of |Δ_A| at the end, λ = 1e-3, B = 2^22", at(LARGE, growth(STRONG))
+            ),
             bound=at_most(0.3),
             why="The theorem's second sample size does not contain T, and this is where that can be seen.",
         ),
@@ -115,7 +120,9 @@ FIGURE = Figure(
             "CB-60",
             origin=derived("derived: positive noise passes the prox"),
             statement="With the source's lambda = 1e-5, below the noise of a step (B = 1024), |Delta_A| grows with T with an exponent of at least 0.1.",
-            measure=at(SMALL, growth(WEAK)),
+            measure=Measure(
+                "exponent in T of |Δ_A| at the end, λ = 1e-5, B = 1024", at(SMALL, growth(WEAK))
+            ),
             bound=at_least(0.1),
             why="In the source's own experiments the l1 term is too weak for the theorem's second stage.",
         ),
@@ -123,7 +130,10 @@ FIGURE = Figure(
             "CB-61",
             origin=interpretation(PAPER, "section 2.3"),
             statement="“we will later show that no” entry “can ever become smaller than” -lambda before the prox, read as of runs with lambda far above the noise of a step (lambda = 1e-3, B = 2^22): no entry is, at any recorded step with a prox, in each run.",
-            measure=at(LARGE, entries(STRONG)),
+            measure=Measure(
+                "max share of entries < −λ before the prox, λ = 1e-3, B = 2^22, each T",
+                at(LARGE, entries(STRONG)),
+            ),
             bound=at_most(0.0),
             q=1,
             panel=-1,
@@ -133,7 +143,10 @@ FIGURE = Figure(
             "CB-62",
             origin=derived("derived: lambda below the noise of a step"),
             statement="At the lambda = 1e-5 of the experiments (B = 1024), at least a fifth of the entries of A become smaller than -lambda before the prox.",
-            measure=at(SMALL, end("below_lambda", WEAK + BEFORE)),
+            measure=Measure(
+                "share of entries < −λ before the last prox, λ = 1e-5, B = 1024, each T",
+                at(SMALL, end("below_lambda", WEAK + BEFORE)),
+            ),
             bound=at_least(0.2),
             panel=-1,
             why="The experiments' update is then not the prox of the l1 term but a cut at zero.",

@@ -6,7 +6,7 @@ import xarray as xr
 
 import jaxtheory
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import between, derived
+from jaxtheory.claims import Measure, between, derived
 from jaxtheory.theories.contextual_bigram import Problem
 from jaxtheory.theories.contextual_bigram.laws import dynamics, noise
 
@@ -83,7 +83,10 @@ FIGURE = Figure(
             "CB-90",
             origin=derived("derived: the noise of A raises the curvature of V"),
             statement="The largest learning rate at which SGD stays bounded for 200 steps is 4 / (2 + d + sqrt(4 + d^2 + 4 s)), s the noise of a step of rate 1, of order T / B: their ratio is 0.6 to 1.2 for B = 64 and 256 and T = 64 and 256.",
-            measure=lambda d: (d.boundary / d.law).sel({B: slice(64, None)}),
+            measure=Measure(
+                "largest stable η over its law, each of T = 64, 256 and B = 64, 256",
+                lambda d: (d.boundary / d.law).sel({B: slice(64, None)}),
+            ),
             bound=between(0.6, 1.2),
             why="The source takes the largest rate without divergence, and this is how it depends on the task, B and T.",
         ),

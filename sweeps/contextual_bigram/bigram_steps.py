@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, between, exponent, fitted_law, interpretation, last
+from jaxtheory.claims import Measure, at_least, between, exponent, fitted_law, interpretation, last
 
 from . import PAPER, QUICK, THEORY, Config, T, right_sign, runs
 from ._curves import CURVES, power
@@ -84,7 +84,10 @@ FIGURE = Figure(
             "CB-74",
             origin=interpretation(PAPER, "section 3.3"),
             statement="Stage two: “Similar to Stage 1, this also only takes” few steps, read as: the number of steps to a hundredth of the excess loss changes with T with an exponent of -0.1 to 0.1 (B = 2^24, both rates).",
-            measure=lambda d: exponent(steps(d, 0.01), T),
+            measure=Measure(
+                "exponent in T of stage-two steps to 1/100 of the excess loss, each η2",
+                lambda d: exponent(steps(d, 0.01), T),
+            ),
             bound=between(-0.1, 0.1),
             why="The cost of long contexts is in stage one alone, if stage two does not grow with them.",
         ),
@@ -92,7 +95,10 @@ FIGURE = Figure(
             "CB-76",
             origin=interpretation(PAPER, "section 3.4"),
             statement="“at a linear rate (and the approximation error also decreases exponentially fast)”, read as: the excess loss takes 0.85 to 1.15 times log 10 / (4 eta2) steps from 1/100 to 1/1000 (B = 2^24).",
-            measure=lambda d: (steps(d, 1e-3) - steps(d, 1e-2)) * 4 * d[ETA2] / np.log(10),
+            measure=Measure(
+                "steps, excess loss 1/100 to 1/1000, over log 10 / (4 η2), each T, η2",
+                lambda d: (steps(d, 1e-3) - steps(d, 1e-2)) * 4 * d[ETA2] / np.log(10),
+            ),
             bound=between(0.85, 1.15),
             why="A rate with its constant predicts when stage two may be ended.",
         ),
@@ -100,7 +106,9 @@ FIGURE = Figure(
             "CB-86",
             origin=interpretation(PAPER, "section 3.4"),
             statement="“the convergence rate of” alpha_A - alpha_V “is much slower, and the process will get stuck around” (1 + delta, 1 - delta) “for some small nonzero” delta, “instead of converging to” (1, 1), read as: after 300 steps alpha_V is at least 3 times as far from 1 as alpha_A alpha_V, in each run (eta2 = 0.05).",
-            measure=stuck,
+            measure=Measure(
+                "|1 − α_V| over |1 − α_A α_V| at the end, η2 = 0.05, each of five T", stuck
+            ),
             bound=at_least(3.0),
             q=1,
             why="It is the whole reason for the third stage, which rounds A and trains V alone.",

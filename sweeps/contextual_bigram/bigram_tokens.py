@@ -8,6 +8,7 @@ import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
 from jaxtheory.claims import (
+    Measure,
     at_least,
     at_most,
     between,
@@ -73,7 +74,10 @@ FIGURE = Figure(
             "CB-68",
             origin=interpretation(PAPER, "appendix I"),
             statement="“We tried different orders of state number and show that regularization” “outperforms SGD when batch size is small (gradient noise is large)”, read as: with B = 12.8 N the proximal run ends with less excess loss than SGD at half or more of N = 5, 20 and 80.",
-            measure=lambda d: better(d).mean(),
+            measure=Measure(
+                "share of N = 5, 20, 80 where proximal leaves less excess loss than SGD",
+                lambda d: better(d).mean(),
+            ),
             bound=at_least(0.5),
             why="A gain that depends on the number of tokens would be of no use for real vocabularies.",
         ),
@@ -81,7 +85,10 @@ FIGURE = Figure(
             "CB-69",
             origin=interpretation(PAPER, "section 1"),
             statement="“polynomial dependence on the sequence length” and the “number of states”, read as: batches in proportion to N suffice, as the |Delta_A|^2 of SGD then changes with N with an exponent of -0.5 to 0.1 only.",
-            measure=lambda d: 2 * exponent(end("attention_residual", SGD, right_sign)(d), N),
+            measure=Measure(
+                "exponent in N of |Δ_A|² of SGD at the end, B = 12.8 N",
+                lambda d: 2 * exponent(end("attention_residual", SGD, right_sign)(d), N),
+            ),
             bound=between(-0.5, 0.1),
             why="The polynomial is lost in the theorem; this is its exponent for the noise of attention.",
         ),
@@ -89,7 +96,10 @@ FIGURE = Figure(
             "CB-70",
             origin=interpretation(PAPER, "appendix I"),
             statement="“regularization is necessary” “when batch size is small (gradient noise is large)”, read as: without it, rounding recovers at most half of the columns, at every N.",
-            measure=end("support_recovery", SGD, right_sign),
+            measure=Measure(
+                "share of columns that rounding recovers after SGD, each N = 5, 20, 80",
+                end("support_recovery", SGD, right_sign),
+            ),
             bound=at_most(0.5),
             expect="fails",  # 0.95 and more: SGD's errors are small beside its attended entries
             panel=2,

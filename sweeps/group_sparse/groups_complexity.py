@@ -10,6 +10,7 @@ import xarray as xr
 
 from jaxtheory import Claim, Figure, Size, plot
 from jaxtheory.claims import (
+    Measure,
     at_least,
     at_most,
     between,
@@ -145,7 +146,10 @@ FIGURE = Figure(
             "GS-33",
             origin=interpretation(PAPER, "theorem: 1/gamma^2"),
             statement="The factor 1/gamma^2 of the downstream error is read as an error with W frozen over 10 to 60 samples that falls with gamma, and not faster than that: its exponent is within [-2, -0.1] for every k = d = D.",
-            measure=lambda d: exponent(frozen(early(d)), "margin"),
+            measure=Measure(
+                "exponent in γ of the error, W frozen, n = 10 to 60, each k = d = D",
+                lambda d: exponent(frozen(early(d)), "margin"),
+            ),
             bound=between(-2.0, -0.1),
             why="The margin decides how hard the task is, and the theorem may exaggerate by how much.",
         ),
@@ -153,7 +157,10 @@ FIGURE = Figure(
             "GS-34",
             origin=interpretation(PAPER, "theorem: log^2 n / n"),
             statement="The factor log^2 n / n of the downstream error is read as an error that falls at least as fast from 20 to 800 samples at gamma = 0.1: the exponent of error n / log^2 n is at most 0 for every k = d = D.",
-            measure=lambda d: samples_exponent(d).sel(margin=0.1),
+            measure=Measure(
+                "exponent in n ≥ 20 of error n / log² n, W frozen, γ = 0.1, each d = D",
+                lambda d: samples_exponent(d).sel(margin=0.1),
+            ),
             bound=at_most(0.0),
             expect="fails",
             why="The theorem promises this rate for every W with its selection; a trained W selects less.",
@@ -162,7 +169,10 @@ FIGURE = Figure(
             "GS-35",
             origin=interpretation(PAPER, "sample complexity d + D against dD"),
             statement="A downstream sample complexity of d + D is read as: for the n at which the error with W frozen is 0.1, n / log^2 n grows with k = d = D with an exponent of at most 1, at gamma = 0.1.",
-            measure=lambda d: size_exponent(frozen(needed(errors(d))), logs=True),
+            measure=Measure(
+                "exponent in k = d = D of n / log² n at error 0.1, W frozen, γ = 0.1",
+                lambda d: size_exponent(frozen(needed(errors(d))), logs=True),
+            ),
             bound=at_most(1.0),
             why="It is the gain that the paper claims: samples in proportion to d + D.",
         ),
@@ -170,17 +180,24 @@ FIGURE = Figure(
             "GS-38",
             origin=interpretation(PAPER, "sample complexity d + D against dD"),
             statement="A sample complexity of dD for logistic regression is read as: the n at which its downstream error is 0.1 grows with k = d = D with an exponent within [1.4, 2.9], at gamma = 0.1.",
-            measure=lambda d: size_exponent(logistic(needed(errors(d)))),
+            measure=Measure(
+                "exponent in k = d = D of n at error 0.1, logistic, γ = 0.1",
+                lambda d: size_exponent(logistic(needed(errors(d)))),
+            ),
             bound=between(1.4, 2.9),
+            law=2.0,
             why="It is the cost without a transformer, to which the gain is compared.",
         ),
         Claim(
             "GS-39",
             origin=derived("measured"),
             statement="The exponent of k = d = D in the n at which the downstream error is 0.1 is smaller with W frozen than for logistic regression, at gamma = 0.1.",
-            measure=lambda d: (
-                size_exponent(logistic(needed(errors(d))))
-                - size_exponent(frozen(needed(errors(d))))
+            measure=Measure(
+                "exponent in k of n at error 0.1, logistic minus W frozen, γ = 0.1",
+                lambda d: (
+                    size_exponent(logistic(needed(errors(d))))
+                    - size_exponent(frozen(needed(errors(d))))
+                ),
             ),
             bound=at_least(0.0),
             why="It compares both exponents in the same runs, whatever their values.",

@@ -11,7 +11,15 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_most, between, derived, exponent, fitted_law, interpretation
+from jaxtheory.claims import (
+    Measure,
+    at_most,
+    between,
+    derived,
+    exponent,
+    fitted_law,
+    interpretation,
+)
 
 from . import PAPER, SWEEP, THEORY, Config, D
 
@@ -104,7 +112,7 @@ FIGURE = Figure(
             "GS-61",
             origin=interpretation(PAPER, "theorem: the direction of v"),
             statement="A direction error of at most epsilon D exp(-Theta(sqrt D)) at T* is read as: on 500 samples at t = D^3, where epsilon is at least D^(-2), it falls from D = 8 to 12 to two thirds or less.",
-            measure=fall,
+            measure=Measure("direction error of v at t = D³, D = 12 over D = 8, 500 samples", fall),
             bound=at_most(2 / 3),
             expect="fails",
             why="Even without the exponential the bound is 1/D at this time, and samples do not give it.",
@@ -113,7 +121,10 @@ FIGURE = Figure(
             "GS-62",
             origin=interpretation(PAPER, "theorem: the direction of v"),
             statement="A direction error at equal times of at most epsilon D exp(-Theta(sqrt D)), where epsilon D is of order T^(-1/3), is read as: on 500 samples at t = 512, it falls from D = 4 to 12, with an exponent of at most -0.5 (a constant of 0.4 or more).",
-            measure=lambda data: exponent(at_equal(data) ** 0.5, "groups"),
+            measure=Measure(
+                "exponent of the direction error of v in D, t = 512, 500 samples",
+                lambda data: exponent(at_equal(data) ** 0.5, "groups"),
+            ),
             bound=at_most(-0.5),
             expect="fails",
             why="It asks whether more groups help to find the direction, which on samples they do not.",
@@ -122,8 +133,11 @@ FIGURE = Figure(
             "GS-63",
             origin=derived("derived: noise of D groups against the signal of one"),
             statement="After the first step on n samples, the squared error of the direction of v is near pi D (d - 1) / (2 n): the ratio of both is 0.6 to 1.4 on average over D = 4 to 12.",
-            measure=first,
+            measure=Measure(
+                "squared direction error at t = 1 over π D (d − 1) / (2 n), mean over D", first
+            ),
             bound=between(0.6, 1.4),
+            law=1.0,
             why="Training starts with an error that grows with D, so that later steps have more to mend.",
         ),
     ),

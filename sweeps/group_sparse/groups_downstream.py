@@ -3,7 +3,7 @@
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, interpretation
+from jaxtheory.claims import Measure, at_least, interpretation
 
 from . import PAPER, RECORD, SAMPLES, SWEEP, TAU, THEORY, TRAINED, Config, accuracy, curves, table
 
@@ -88,7 +88,10 @@ FIGURE = Figure(
             "GS-27",
             origin=interpretation(PAPER, "theorem"),
             statement="What “utilizing the pre-trained” W gains is read as: in the setting (4, 6), the accuracy with W frozen is above that of training from scratch by at least 0.15, from 20 to 100 samples.",
-            measure=lambda d: gain(d, "from scratch", 20, 100),
+            measure=Measure(
+                "accuracy, W frozen minus scratch, each n = 20 to 100, d = 4, D = 6",
+                lambda d: gain(d, "from scratch", 20, 100),
+            ),
             bound=at_least(0.15),
             why="It is what pre-training is for: the selection carries over to another classifier.",
         ),

@@ -12,7 +12,7 @@ import xarray as xr
 from jax import Array
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, at_most, derived, last
+from jaxtheory.claims import Measure, at_least, at_most, derived, last
 from jaxtheory.theories.group_sparse import model
 
 from . import ETA, SWEEP, THEORY, Config, N
@@ -103,7 +103,10 @@ FIGURE = Figure(
             "GS-55",
             origin=derived(SOURCE),
             statement="With n = 500 and η = 0.1 W comes near the smallest matrix that gives the relevant group a margin over all others, for each query: the largest cosine on the way is at least 0.95.",
-            measure=lambda data: cosines(data, MANY).max("step"),
+            measure=Measure(
+                "largest cosine of W with max margin up to t = 1000, n = 500, η = 0.1",
+                lambda data: cosines(data, MANY).max("step"),
+            ),
             bound=at_least(0.95),
             why="It is known before training, and the features have no part in it.",
         ),
@@ -111,7 +114,10 @@ FIGURE = Figure(
             "GS-56",
             origin=derived("symmetry of the groups"),
             statement="The block of positions of W says little: the cosine of W22 alone with the smallest matrix that gives the relevant group a margin is at least 0.97 at the third step, at n = 500 and η = 0.1.",
-            measure=lambda data: data.of_positions.sel(training=MANY, step=3),
+            measure=Measure(
+                "cosine of W22 alone with max margin, t = 3, n = 500, η = 0.1",
+                lambda data: data.of_positions.sel(training=MANY, step=3),
+            ),
             bound=at_least(0.97),
             why="No group but the relevant one is distinguished, so that the first steps already have this form.",
         ),
@@ -119,7 +125,10 @@ FIGURE = Figure(
             "GS-57",
             origin=derived("measured: v trained along on few samples"),
             statement="With n = 100 and η = 0.1 W leaves the direction of the smallest matrix that gives the relevant group a margin: their cosine falls by at least 0.03 from its largest value to t = 1000.",
-            measure=lambda data: cosines(data, FEW).max("step") - last(cosines(data, FEW)),
+            measure=Measure(
+                "fall of W's cosine with max margin from its peak to t = 1000, n = 100",
+                lambda data: cosines(data, FEW).max("step") - last(cosines(data, FEW)),
+            ),
             bound=at_least(0.03),
             why="On a sample another group may fit the label better, and W learns it from the features.",
         ),
@@ -127,7 +136,10 @@ FIGURE = Figure(
             "GS-58",
             origin=derived("measured: one large step"),
             statement="At η = 2 W turns away from the smallest matrix that gives the relevant group a margin: their cosine is at most 0.3 at t = 1000 with n = 500.",
-            measure=lambda data: last(cosines(data, LARGE)),
+            measure=Measure(
+                "cosine of W with max margin, t = 1000, n = 500, η = 2",
+                lambda data: last(cosines(data, LARGE)),
+            ),
             bound=at_most(0.3),
             why="Large steps make W overshoot, and a saturated attention hardly turns back.",
         ),

@@ -3,7 +3,7 @@
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, interpretation
+from jaxtheory.claims import Measure, at_least, interpretation
 
 from . import ETA, PAPER, SWEEP, THEORY, Config, D, N
 
@@ -73,7 +73,10 @@ FIGURE = Figure(
             "GS-2",
             origin=interpretation(PAPER, "theorem: v1/|v1| near v*"),
             statement="v “successfully learns the ground truth classifier” is read as: the cosine of v1 with v* is at least 0.999 after 100 steps.",
-            measure=lambda d: at(d, 100).value_cosine,
+            measure=Measure(
+                "cosine of v1 and v*, t = 100, η = 0.5, for each (n, d, D)",
+                lambda d: at(d, 100).value_cosine,
+            ),
             bound=at_least(0.999),
             panel=1,
             why="The value vector is what the layer knows about the label, and 100 steps are enough for it.",

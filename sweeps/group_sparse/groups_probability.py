@@ -14,7 +14,7 @@ from jax import Array
 from scipy.special import betainc
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_most, derived, exponent, interpretation
+from jaxtheory.claims import Measure, at_most, derived, exponent, interpretation
 from jaxtheory.theories.group_sparse import data as samples
 from jaxtheory.theories.group_sparse import model
 from jaxtheory.theories.group_sparse.model import Params, Tuned
@@ -127,7 +127,9 @@ FIGURE = Figure(
             "GS-64",
             origin=interpretation(PAPER, "theorem: the second term of the error"),
             statement="With probability 1 - delta an error of O~(log(1/delta)/n) in its dependence on n, read as: in 90 % of the runs the error falls at least as log^2 n / n from n = 25 to 200.",
-            measure=in_samples,
+            measure=Measure(
+                "exponent of downstream error n / log² n in n, n = 25 to 200", in_samples
+            ),
             bound=at_most(0.0),
             q=0.9,
             why="A theorem that holds with high probability is about unlucky runs, not about the mean.",
@@ -136,7 +138,10 @@ FIGURE = Figure(
             "GS-65",
             origin=interpretation(PAPER, "theorem: the second term of the error"),
             statement="With probability 1 - delta an error of O~(log(1/delta)/n) with one constant, read as: in 98 % of the runs (delta = 0.02) the error is at most 4 log(1/delta)/n, for n = 25 to 200.",
-            measure=lambda data: over_law(data, 0.02),
+            measure=Measure(
+                "downstream error over log(1/δ) / n, δ = 0.02, each n from 25 to 200",
+                lambda data: over_law(data, 0.02),
+            ),
             bound=at_most(4.0),
             q=0.98,
             why="It gives the theorem a constant that leaves out one run in fifty.",
@@ -145,7 +150,10 @@ FIGURE = Figure(
             "GS-66",
             origin=derived("measured"),
             statement="In three quarters of the runs (delta = 0.25) the downstream error is at most 4 log(1/delta)/n, for n = 25 to 200.",
-            measure=lambda data: over_law(data, 0.25),
+            measure=Measure(
+                "downstream error over log(1/δ) / n, δ = 0.25, each n from 25 to 200",
+                lambda data: over_law(data, 0.25),
+            ),
             bound=at_most(4.0),
             q=0.75,
             why="A theorem for any delta needs one constant for the usual runs and for the unlucky ones.",

@@ -10,7 +10,15 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_most, between, derived, exponent, fitted_law, interpretation
+from jaxtheory.claims import (
+    Measure,
+    at_most,
+    between,
+    derived,
+    exponent,
+    fitted_law,
+    interpretation,
+)
 
 from . import PAPER, SWEEP, THEORY, Config, D, table
 
@@ -159,8 +167,11 @@ FIGURE = Figure(
             "GS-19",
             origin=interpretation(PAPER, "theorem: T*"),
             statement="T* of order 1/(D^3 epsilon^3) is read as a loss of order D^(-1) at equal eta and t: on the population, for D = 4 to 12, its exponent is within [-1.1, -0.9].",
-            measure=group_exponent,
+            measure=Measure(
+                "exponent of the test loss in D, 4 to 12, t = 500, population", group_exponent
+            ),
             bound=between(-1.1, -0.9),
+            law=-1.0,
             expect="fails",
             why="It is the number of steps that the theorem promises for a given loss and many groups.",
         ),
@@ -168,23 +179,33 @@ FIGURE = Figure(
             "GS-20",
             origin=derived(),
             statement="On the population, for D = 4 to 12, the exponent of D in the loss is -2/3: it is within [-0.75, -0.55].",
-            measure=group_exponent,
+            measure=Measure(
+                "exponent of the test loss in D, 4 to 12, t = 500, population", group_exponent
+            ),
             bound=between(-0.75, -0.55),
+            law=-2 / 3,
             why="It corrects the power of D in the number of steps, D^2 in place of D^3.",
         ),
         Claim(
             "GS-21",
             origin=interpretation(PAPER, "theorem: T*"),
             statement="T* of order 1/epsilon^3 is read as a loss that falls as t^(-1/3): on the population, from t = 1000 on, its exponent is within [-0.4, -0.27].",
-            measure=lambda d: exponent(late(d.test_loss).sel(run="D = 4"), "step"),
+            measure=Measure(
+                "exponent of the test loss in t ≥ 1000, D = 4, population",
+                lambda d: exponent(late(d.test_loss).sel(run="D = 4"), "step"),
+            ),
             bound=between(-0.4, -0.27),
+            law=-1 / 3,
             why="Halving the loss takes eight times as many steps.",
         ),
         Claim(
             "GS-22",
             origin=derived(),
             statement="On the population |v1| = (3 eta RATE t / (D sigma_x))^(1/3) within 4 %, constant included, from t = 1000 on at D = 4, for sigma_x = 0.5, 1 and 2.",
-            measure=lambda d: late(d.value_norm / d.predicted_value_norm_rate),
+            measure=Measure(
+                "|v1| over (3 η RATE t / (D σ_x))^(1/3), each t ≥ 1000 and σ_x, D = 4",
+                lambda d: late(d.value_norm / d.predicted_value_norm_rate),
+            ),
             bound=between(0.96, 1.04),
             why="It predicts the whole late run, with its constant and the size of the features.",
         ),
@@ -192,7 +213,10 @@ FIGURE = Figure(
             "GS-23",
             origin=derived(),
             statement="The loss does not depend on d: it is equal within 20 % from d = 2 to 8.",
-            measure=lambda d: abs(np.log(ratio(d.test_loss, "d = 8, D = 6", "d = 2, D = 6"))),
+            measure=Measure(
+                "|log of test loss at d = 8 over that at d = 2|, D = 6, t = 500",
+                lambda d: abs(np.log(ratio(d.test_loss, "d = 8, D = 6", "d = 2, D = 6"))),
+            ),
             bound=at_most(0.2),
             why="The theorem allows d to grow with D, and nothing in its rate depends on d.",
         ),
@@ -200,7 +224,9 @@ FIGURE = Figure(
             "GS-24",
             origin=derived("measured"),
             statement="The time until the least attention is 0.9 hardly depends on D: its exponent is within [-0.2, 0.4].",
-            measure=time_exponent,
+            measure=Measure(
+                "exponent in D of the steps to a least attention of 0.9, D = 4 to 12", time_exponent
+            ),
             bound=between(-0.2, 0.4),
             why="The theorem has a first phase of D^3 steps, which is not needed.",
         ),

@@ -3,7 +3,7 @@
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, fitted_law, interpretation, last
+from jaxtheory.claims import Measure, at_least, fitted_law, interpretation, last
 
 from . import PAPER, SWEEP, THEORY, Config, N, table
 
@@ -79,7 +79,10 @@ FIGURE = Figure(
             "GS-12",
             origin=interpretation(PAPER, "theorem: selection"),
             statement="“Self-attention extracts the variables from the label-relevant group” is read as: the attention is above 0.95 by t = 500 on the population (8000 samples and their symmetries).",
-            measure=lambda d: population(d).relevant_attention,
+            measure=Measure(
+                "mean attention on the relevant group at t = 500, population",
+                lambda d: population(d).relevant_attention,
+            ),
             bound=at_least(0.95),
             panel=1,
             why="Variable selection is the title of the paper, and on the population it is nearly complete.",

@@ -13,6 +13,7 @@ import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
 from jaxtheory.claims import (
+    Measure,
     at_least,
     at_most,
     between,
@@ -156,7 +157,9 @@ FIGURE = Figure(
             "GS-25",
             origin=interpretation(PAPER, "theorem: T* = D^3 v 1/(D^3 epsilon^3)"),
             statement="S of at least 1 - exp(-Theta(D)) at T* is read as: at t = D^3 the logarithm of 1 - S falls at least 1.8 times as much from D = 8 to 12 as from 4 to 6 (2 for an exponential, 1 for a power).",
-            measure=bending,
+            measure=Measure(
+                "fall of log(1 − S) from D = 8 to 12 over that from 4 to 6, t = D³", bending
+            ),
             bound=at_least(1.8),
             expect="fails",
             why="It is the sharpest statement of the theorem, and decides how selective the layer becomes.",
@@ -165,7 +168,10 @@ FIGURE = Figure(
             "GS-26",
             origin=derived("measured"),
             statement="The attention that the relevant group misses at t = D^3, 1 - S, is a power of D, with an exponent within [-2.5, -0.8].",
-            measure=lambda d: exponent(missing(d), "run"),
+            measure=Measure(
+                "exponent of 1 − S in D, 4 to 12, t = D³, S least over queries",
+                lambda d: exponent(missing(d), "run"),
+            ),
             bound=between(-2.5, -0.8),
             why="It is what remains in place of the exponential.",
         ),
@@ -173,31 +179,45 @@ FIGURE = Figure(
             "GS-41",
             origin=interpretation(PAPER, "theorem: T* = D^3 v 1/(D^3 epsilon^3)"),
             statement="L(T*) of order D^(-2) is read as: the exponent of D at t = D^3, for D = 4 to 12, is within [-2.2, -1.7].",
-            measure=lambda d: exponent(at_schedule(d).test_loss, "run"),
+            measure=Measure(
+                "exponent of the test loss in D, 4 to 12, t = D³, population",
+                lambda d: exponent(at_schedule(d).test_loss, "run"),
+            ),
             bound=between(-2.2, -1.7),
+            law=-2.0,
             why="It is the loss that the theorem promises for many groups.",
         ),
         Claim(
             "GS-42",
             origin=derived(),
             statement="At t = D^3 the loss approaches D^(-5/3): it is (RATE/D)^(2/3) (3 eta t)^(-1/3), constants included, up to a factor within [0.9, 1.3] on average over D = 8 and 12.",
-            measure=over_law,
+            measure=Measure(
+                "test loss over its law in D and t, t = D³, mean over D = 8 and 12", over_law
+            ),
             bound=between(0.9, 1.3),
+            law=1.0,
             why="The printed exponent is only passed on the way to this one, which has its constant.",
         ),
         Claim(
             "GS-43",
             origin=interpretation(PAPER, "theorem: T* = D^3 v 1/(D^3 epsilon^3)"),
             statement="L(T*) of order epsilon is read as: the exponent of epsilon at t = 1/(D^3 epsilon^3), for D = 4, is within [0.8, 1.35].",
-            measure=lambda d: exponent(by_epsilon(d).test_loss, "step"),
+            measure=Measure(
+                "exponent of the test loss in ε, t = 1 / (D³ε³), D = 4",
+                lambda d: exponent(by_epsilon(d).test_loss, "step"),
+            ),
             bound=between(0.8, 1.35),
+            law=1.0,
             why="It says how many more steps a smaller loss needs.",
         ),
         Claim(
             "GS-44",
             origin=derived("measured"),
             statement="v is nearer to the direction of v* (D = 4, t = D^3) with more samples: the exponent of n is within [-0.85, -0.25].",
-            measure=lambda d: exponent(error(d).sel(step=64), "run"),
+            measure=Measure(
+                "exponent of the direction error of v in n, D = 4, t = D³",
+                lambda d: exponent(error(d).sel(step=64), "run"),
+            ),
             bound=between(-0.85, -0.25),
             why="The error of the direction is sampling noise, and only more samples reduce it.",
         ),
@@ -205,7 +225,10 @@ FIGURE = Figure(
             "GS-51",
             origin=interpretation(PAPER, "theorem: T* = D^3 v 1/(D^3 epsilon^3)"),
             statement="“w.h.p.” and for all queries is read as: at t = D^3, the attention that the relevant group misses on the worst of 1000 test samples and all queries falls with D, with an exponent of at most -0.3.",
-            measure=lambda d: exponent(1 - at_schedule(d).relevant_attention_worst, "run"),
+            measure=Measure(
+                "exponent of 1 − S in D, t = D³, S of the worst sample and query",
+                lambda d: exponent(1 - at_schedule(d).relevant_attention_worst, "run"),
+            ),
             bound=at_most(-0.3),
             why="A mean could hide samples on which another group is selected; they get rarer, but slowly.",
         ),
@@ -213,9 +236,12 @@ FIGURE = Figure(
             "GS-52",
             origin=derived("derived: sampling noise; the theorem has D exp(-Theta(sqrt D))"),
             statement="On 1000 samples and at equal t the direction of v is no nearer to v* with more groups: at t = 512 its error at D = 8 is at least half of that at D = 4.",
-            measure=lambda d: (
-                direction_error(d.sel(run="n = 1000, D = 8", step=512))
-                / direction_error(d.sel(run="n = 1000", step=512))
+            measure=Measure(
+                "direction error of v at D = 8 over that at D = 4, t = 512, n = 1000",
+                lambda d: (
+                    direction_error(d.sel(run="n = 1000, D = 8", step=512))
+                    / direction_error(d.sel(run="n = 1000", step=512))
+                ),
             ),
             bound=at_least(0.5),
             why="The theorem's error falls with D; on samples more groups only add noise.",

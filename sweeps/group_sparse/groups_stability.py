@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, interpretation, last
+from jaxtheory.claims import Measure, at_least, interpretation, last
 
 from . import ETA, PAPER, SWEEP, THEORY, Config, D, table
 
@@ -99,7 +99,10 @@ FIGURE = Figure(
             "GS-15",
             origin=interpretation(PAPER, "theorem"),
             statement="eta of order 1 is read as: on the population, eta = 0.625 selects the group for D = 4, 8 and 12, with an attention of at least 0.9 at t = 400.",
-            measure=lambda d: ends(d, d[ETA] == ONE, "population").relevant_attention,
+            measure=Measure(
+                "mean attention on group j*, t = 400, population, η = 0.625, each D",
+                lambda d: ends(d, d[ETA] == ONE, "population").relevant_attention,
+            ),
             bound=at_least(0.9),
             panel=0,
             why="A constant step size for all numbers of groups is what makes the number of steps in the theorem short.",

@@ -6,7 +6,7 @@ import xarray as xr
 
 import jaxtheory
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import between, derived
+from jaxtheory.claims import Measure, between, derived
 from jaxtheory.theories.group_sparse import Problem
 
 from . import ETA, PAPER, SWEEP, THEORY, Config, D, edge
@@ -63,7 +63,10 @@ FIGURE = Figure(
             "GS-53",
             origin=derived("derived: the curvature of the bias at the start"),
             statement="The largest step size at which the loss never rises in 60 steps is 16 / (D (D + 1)): on 500 samples, their ratio is 0.9 to 1.2 for D = 6, 8 and 12 (at D = 4 it is above).",
-            measure=lambda d: (d.boundary / d.law).sel({D: [g for g in d[D].values if g > 4]}),
+            measure=Measure(
+                "largest η of a falling loss, over 16 / (D (D + 1)), each D > 4",
+                lambda d: (d.boundary / d.law).sel({D: [g for g in d[D].values if g > 4]}),
+            ),
             bound=between(0.9, 1.2),
             why="A step size of order 1 for all D, as in the theorem, is one of the population alone.",
         ),

@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import between, derived, exponent, fitted_law
+from jaxtheory.claims import Measure, between, derived, exponent, fitted_law
 from jaxtheory.theories.in_context_regression import laws, model
 
 from . import ETA, EXACT, ON_POPULATION, QUICK, SIGMA, THEORY, levels, often
@@ -100,16 +100,23 @@ FIGURE = Figure(
             "IR-14",
             origin=derived("derived: three weights in a path"),
             statement="In the separate form the time that training stays at its start is proportional to 1/σ: exponent of σ over 0.003 to 0.05.",
-            measure=lambda data: exponent(escape(data, "separate"), SIGMA),
+            measure=Measure(
+                "exponent in σ of the steps to half of the first drop, separate form",
+                lambda data: exponent(escape(data, "separate"), SIGMA),
+            ),
             bound=between(-1.06, -0.97),
+            law=-1.0,
             why="A ten times smaller start makes the staircase ten times longer, which no log shows.",
         ),
         Claim(
             "IR-15",
             origin=derived("derived: two weights in a path"),
             statement="In the merged form the time that training stays at its start grows with log(1/σ): steps per factor e of σ, over 1 / (2 η |Λ²|).",
-            measure=per_e_fold,
+            measure=Measure(
+                "steps to half of the drop per e-fold of 1/σ, over the law, merged form", per_e_fold
+            ),
             bound=between(0.95, 1.08),
+            law=1.0,
             why="The abrupt drop is late only by a logarithm, with a constant that is known.",
         ),
     ),

@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, at_most, between, derived, last
+from jaxtheory.claims import Measure, at_least, at_most, between, derived, last
 
 from . import EXACT, ON_POPULATION, QUICK, SIGMA, THEORY, H, levels
 
@@ -51,7 +51,10 @@ FIGURE = Figure(
             "IR-9",
             origin=derived("derived: A has rank at most H"),
             statement="H < D heads of rank 1 learn the H largest components and stop: each run ends within 1e-3 of L_H, H = 1, 2, 3.",
-            measure=lambda data: abs(last(data.loss) - level_of(data)).sel({H: slice(None, 3)}),
+            measure=Measure(
+                "|loss at the end − L_H|, each H = 1, 2, 3",
+                lambda data: abs(last(data.loss) - level_of(data)).sel({H: slice(None, 3)}),
+            ),
             bound=at_most(1e-3),
             q=1,
             why="The staircase ends where the heads do, at a loss that is known.",
@@ -60,7 +63,10 @@ FIGURE = Figure(
             "IR-10",
             origin=derived("measured: heads that share a component"),
             statement="D heads are slower than 2D in at least a quarter of the experiments, as two may begin with the same component: components that H = 8 heads have learned after 10000 steps, less those of H = 4.",
-            measure=lambda data: data.learned.isel(step=1).sel({H: [4, 8]}).diff(H),
+            measure=Measure(
+                "components learned by H = 8 heads less those by H = 4, t = 10000",
+                lambda data: data.learned.isel(step=1).sel({H: [4, 8]}).diff(H),
+            ),
             bound=at_least(0.2),  # keys 100, 101: 0.5 to 0.7 on average
             q=0.25,
             why="It tells how many heads an experiment with the staircase must have.",
@@ -69,7 +75,10 @@ FIGURE = Figure(
             "IR-11",
             origin=derived("measured: spare heads"),
             statement="With two heads per component, H = 8, each run learns all four components in 40000 steps.",
-            measure=lambda data: last(data.learned).sel({H: 8}),
+            measure=Measure(
+                "components learned at the end with H = 8 heads, of D = 4",
+                lambda data: last(data.learned).sel({H: 8}),
+            ),
             bound=between(4, 4),
             q=1,
             panel=0,

@@ -6,7 +6,7 @@ The merged form with random weights, on infinitely many prompts.
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_most, derived, last, printed
+from jaxtheory.claims import Measure, at_most, derived, last, printed
 
 from . import EXACT, ON_POPULATION, QUICK, SHARE, SIGMA, THEORY, N
 
@@ -57,7 +57,10 @@ FIGURE = Figure(
             "IR-16",
             origin=printed(TRAINED),
             statement="“gradient flow with a suitable random initialization finds a global minimum of the objective function”: each run of descent on the merged form ends with a loss within 1e-6 of the minimum, for N = 4 to 128.",
-            measure=lambda data: distance(data).sel({SHARE: 0.0}),
+            measure=Measure(
+                "excess loss at the end over the least loss, c = 0, each N",
+                lambda data: distance(data).sel({SHARE: 0.0}),
+            ),
             bound=at_most(1e-6),
             q=1,
             why="The minimum is known in closed form, so it can be told whether training reached it.",
@@ -66,7 +69,10 @@ FIGURE = Figure(
             "IR-17",
             origin=derived("derived: the minimum with in-weight tasks"),
             statement="With a share c of in-weight tasks each run of descent on the merged form ends at the minimum E⁻¹ΛW of the changed moments, within 1e-3, for c = 0.25 to 0.75.",
-            measure=lambda data: distance(data).sel({SHARE: slice(0.25, None)}),
+            measure=Measure(
+                "excess loss at the end over the least loss, each c ≥ 0.25 and N",
+                lambda data: distance(data).sel({SHARE: slice(0.25, None)}),
+            ),
             bound=at_most(1e-3),
             q=1,
             why="A layer that meets one task often, but has no weights to store it, regresses with other weights.",

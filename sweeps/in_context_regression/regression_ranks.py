@@ -6,7 +6,7 @@ The separate form with D = 8, N = 32 and nine heads of rank R, on infinitely man
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, derived
+from jaxtheory.claims import Measure, at_least, derived
 
 from . import EXACT, ON_POPULATION, QUICK, SIGMA, THEORY, D, H, N, R, curves, drops, often
 
@@ -39,7 +39,10 @@ FIGURE = Figure(
             "IR-12",
             origin=derived("measured: full rank"),
             statement="Full rank R = D makes no merged form of the separate one: each run still drops at least twice.",
-            measure=lambda data: drops(data.loss).sel({R: 8}),
+            measure=Measure(
+                "drops of the loss (peaks of its rate of fall), rank R = D = 8",
+                lambda data: drops(data.loss).sel({R: 8}),
+            ),
             bound=at_least(2),
             q=1,
             panel=-1,
@@ -49,7 +52,10 @@ FIGURE = Figure(
             "IR-13",
             origin=derived("measured: components learned together"),
             statement="Heads of larger rank learn several components together: the number of drops of R = 1 less that of R = 8.",
-            measure=lambda data: drops(data.loss).sel({R: 1}) - drops(data.loss).sel({R: 8}),
+            measure=Measure(
+                "drops of the loss with rank R = 1 less those with R = 8",
+                lambda data: drops(data.loss).sel({R: 1}) - drops(data.loss).sel({R: 8}),
+            ),
             bound=at_least(0.5),  # keys 100, 101: 2.1, 2.3 on average
             why="Rank decides how many steps the staircase has.",
         ),

@@ -6,7 +6,7 @@ Separate form of rank 1 on P prompts; all losses are those of the population.
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import between, derived, exponent, fitted_law, last
+from jaxtheory.claims import Measure, between, derived, exponent, fitted_law, last
 
 from . import EXACT, ON_POPULATION, QUICK, THEORY, P, at_pauses, often
 
@@ -64,16 +64,24 @@ FIGURE = Figure(
             "IR-7",
             origin=derived("derived: the minimum of a sum of squares"),
             statement="On P prompts the population loss ends above its minimum by c / P: exponent of P over P = 1000 to 16000.",
-            measure=lambda data: exponent(last(data.excess), P),
+            measure=Measure(
+                "exponent in P of the excess population loss at the end",
+                lambda data: exponent(last(data.excess), P),
+            ),
             bound=between(-1.2, -0.8),
+            law=-1.0,
             why="Theorems on infinitely many prompts describe a run on P of them up to this distance.",
         ),
         Claim(
             "IR-8",
             origin=derived("derived: a saddle moves as the minimum does"),
             statement="On P prompts the last pause of the loss before the end stays, and lies above L_3 by c / P: exponent of P over P = 1000 to 16000.",
-            measure=lambda data: exponent(shift(data), P),
+            measure=Measure(
+                "exponent in P of the population loss above L_3 at the last pause",
+                lambda data: exponent(shift(data), P),
+            ),
             bound=between(-1.2, -0.8),
+            law=-1.0,
             why="The staircase is seen in experiments, which are all on finite training sets.",
         ),
     ),

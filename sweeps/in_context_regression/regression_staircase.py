@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_most, between, interpretation, printed
+from jaxtheory.claims import Measure, at_most, between, interpretation, printed
 
 from . import (
     ABSTRACT,
@@ -85,7 +85,9 @@ FIGURE = Figure(
             "IR-1",
             origin=printed(ABSTRACT, "losses at the saddles"),
             statement="In the separate form “the loss exhibits saddle-to-saddle dynamics”: on its way past L_m, m = 1, 2, 3, a run is slowest within 0.2 % of tr Λ of it.",
-            measure=off_level,
+            measure=Measure(
+                "|loss − L_m| at its slowest fall past L_m, over tr Λ, each m = 1, 2, 3", off_level
+            ),
             bound=at_most(0.002),
             diverged="violates",
             why="The heights of the steps are known in closed form, so the staircase can be tested as a law.",
@@ -94,7 +96,10 @@ FIGURE = Figure(
             "IR-2",
             origin=printed(ABSTRACT),
             statement="In the merged form “the loss trajectory exhibits a single, abrupt drop”: the rate of fall has one peak in each run.",
-            measure=lambda data: drops(select(data, "merged").loss),
+            measure=Measure(
+                "peaks of the loss's rate of fall, merged form",
+                lambda data: drops(select(data, "merged").loss),
+            ),
             bound=between(1, 1),
             q=1,
             why="The eigenvalues differ here as in the separate form, so the data alone make no staircase.",
@@ -103,7 +108,9 @@ FIGURE = Figure(
             "IR-4",
             origin=printed(ABSTRACT),
             statement="“the model implements principal component regression in context with the number of principal components increasing over training time”: at the pause at L_m the first m components are learned and no other, within 0.1 of their final value (m = 1, 2, 3).",
-            measure=principal,
+            measure=Measure(
+                "|learned share of component d − [d ≤ m]| at the pause at L_m, all d, m", principal
+            ),
             bound=at_most(0.1),
             why="It says what a network that is stopped early has learned.",
         ),
@@ -111,8 +118,12 @@ FIGURE = Figure(
             "IR-5",
             origin=interpretation(ABSTRACT, "saddle-to-saddle dynamics"),
             statement="“saddle-to-saddle dynamics”, read as one drop per component: the rate of fall has D = 4 peaks.",
-            measure=lambda data: drops(select(data, "separate").loss),
+            measure=Measure(
+                "peaks of the loss's rate of fall, separate form, D = 4",
+                lambda data: drops(select(data, "separate").loss),
+            ),
             bound=between(3.8, 4.2),
+            law=4.0,
             why="Two components that are learned together would be one drop.",
         ),
     ),

@@ -6,7 +6,7 @@ From aligned weights, with equal eigenvalues, on infinitely many prompts.
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_most, between, derived, exponent, fitted_law, printed
+from jaxtheory.claims import Measure, at_most, between, derived, exponent, fitted_law, printed
 
 from . import ABSTRACT, ETA, EXACT, ON_POPULATION, THEORY, D, N, often
 
@@ -60,7 +60,10 @@ FIGURE = Figure(
             "IR-3",
             origin=printed(ABSTRACT),
             statement="“We derive an analytical time-course solution for a certain class of datasets and initialization”, for equal eigenvalues and aligned weights: at η = 0.005 the loss is within 1 % of tr Λ of the logistic law at all times.",
-            measure=lambda data: gap(data).isel({ETA: 0}),
+            measure=Measure(
+                "largest |loss − logistic law| over t, in tr Λ, η = 0.005, each (D, N)",
+                lambda data: gap(data).isel({ETA: 0}),
+            ),
             bound=at_most(0.01),
             exact=True,
             panel=1,
@@ -70,7 +73,10 @@ FIGURE = Figure(
             "IR-6",
             origin=derived("derived: descent is Euler's method for the flow"),
             statement="The gap of the merged form's loss to the logistic law is that of the finite steps and grows in proportion to η: exponent over η = 0.005 to 0.04 (equal eigenvalues, aligned weights).",
-            measure=lambda data: exponent(gap(data), ETA),
+            measure=Measure(
+                "exponent in η of the largest |loss − logistic law| over t, each (D, N)",
+                lambda data: exponent(gap(data), ETA),
+            ),
             bound=between(0.9, 1.15),
             exact=True,
             why="It tells how small steps must be for the law to describe descent.",

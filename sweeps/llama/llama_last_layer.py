@@ -8,7 +8,7 @@ import jax
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, at_most, derived, interpretation
+from jaxtheory.claims import Measure, at_least, at_most, derived, interpretation
 from jaxtheory.llama import layers, model
 
 from . import PAPER, SEEDS, calibration, evaluation, measured, trained
@@ -120,7 +120,10 @@ FIGURE = Figure(
             origin=interpretation(PAPER, "section 6.2, Figure 3"),
             statement="“our algorithm outperforms the baselines in different sequence lengths continuously”, read as: at ratio 0.5, for every length of 16 to 128 and in every run (calibration text).",
             why="It is the claim of the synthetic figure, on a trained layer.",
-            measure=lambda data: lead(data, "length"),
+            measure=Measure(
+                "mask's error over better of Wanda and SparseGPT, half pruned, each L",
+                lambda data: lead(data, "length"),
+            ),
             bound=at_most(1.0),
             q=1,
             expect="fails",
@@ -131,7 +134,10 @@ FIGURE = Figure(
             origin=interpretation(PAPER, "section 6.2, Figure 3"),
             statement="“our algorithm consistently outperforms both Wanda and SparseGPT across the range”, where the range is lost and read as ratios of 0.05 to 0.9, in every run (128 tokens, calibration text).",
             why="A user who prunes a trained layer a little would choose the method on this sentence.",
-            measure=lambda data: lead(data, "ratio"),
+            measure=Measure(
+                "mask's error over better of Wanda and SparseGPT, ratios 0.05 to 0.9",
+                lambda data: lead(data, "ratio"),
+            ),
             bound=at_most(1.0),
             q=1,
             expect="fails",
@@ -142,7 +148,10 @@ FIGURE = Figure(
             origin=derived("measured"),
             statement="For 128 tokens and ratios of 0.7 and more, the error of the gradient mask is at most 0.8 of those of Wanda and SparseGPT, in every run (calibration text).",
             why="It gives the range in which the advantage is real on a trained layer.",
-            measure=lambda data: lead(data, "ratio").sel(ratio=slice(0.65, None)),
+            measure=Measure(
+                "mask's error over better of Wanda and SparseGPT, ratios from 0.7 on",
+                lambda data: lead(data, "ratio").sel(ratio=slice(0.65, None)),
+            ),
             bound=at_most(0.8),
             q=1,
             example=True,
@@ -152,7 +161,10 @@ FIGURE = Figure(
             origin=interpretation(PAPER, "section 6.2, Figure 3"),
             statement="“as the pruning ratio increases, all methods exhibit a rise in relative error”, read as: the error of the gradient mask, of Wanda and of SparseGPT rises from ratio 0.05 to 0.2, to 0.5 and to 0.8, in every run (128 tokens, calibration text).",
             why="On synthetic data it fails for the gradient mask.",
-            measure=lambda data: rise(data, 0.05, 0.2, 0.5, 0.8),
+            measure=Measure(
+                "rise of the error of each method, ratio 0.05 to 0.2, to 0.5, to 0.8",
+                lambda data: rise(data, 0.05, 0.2, 0.5, 0.8),
+            ),
             bound=at_least(0.0),
             q=1,
             expect=None,
@@ -163,7 +175,9 @@ FIGURE = Figure(
             origin=interpretation(PAPER, "section 6.2, Figure 3"),
             statement="“with a much lower increasing rate”, read as: from ratio 0.05 to 0.9 the error of the gradient mask rises by at most 0.6 of the rise of Wanda's and of SparseGPT's, in every run (128 tokens, calibration text).",
             why="A slow rise would make strong pruning cheap.",
-            measure=slower,
+            measure=Measure(
+                "rise of mask's error over Wanda's or SparseGPT's, ratio 0.05 to 0.9", slower
+            ),
             bound=at_most(0.6),
             q=1,
             expect=None,

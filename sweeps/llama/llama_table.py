@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, at_most, derived, interpretation
+from jaxtheory.claims import Measure, at_least, at_most, derived, interpretation
 from jaxtheory.llama import Fit, Gradient
 
 from . import PAPER, PUBLISHED, SEEDS, calibration, evaluation, excess, measured, pruned, trained
@@ -88,7 +88,9 @@ FIGURE = Figure(
             origin=interpretation(PAPER, "section 6.3 and Table 1"),
             statement="“always outperform Wanda Attention pruning and SparseGPT Attention pruning by a large margin when combined with Dense/Wanda/SparseGPT MLP pruning methods”, read as: at ratios of 0.5 and 0.8, with every MLP and in every run, the gradient mask costs at most 0.6 of the perplexity that the better of the two costs.",
             why="It is the result in the unit that users of a language model measure.",
-            measure=share_of_best,
+            measure=Measure(
+                "perplexity cost, mask over Wanda or SparseGPT, each ratio and MLP", share_of_best
+            ),
             bound=at_most(0.6),
             q=1,
             expect="fails",
@@ -99,7 +101,10 @@ FIGURE = Figure(
             origin=derived("measured"),
             statement="At ratio 0.8 the gradient mask costs less perplexity than Wanda and SparseGPT, with every MLP and in every run.",
             why="The advantage of the source is one of strong pruning, where its table has no ratio.",
-            measure=lambda data: share_of_best(data).sel(ratio=0.8),
+            measure=Measure(
+                "perplexity cost, mask over Wanda or SparseGPT, ratio 0.8, each MLP",
+                lambda data: share_of_best(data).sel(ratio=0.8),
+            ),
             bound=at_most(1.0),
             q=1,
             example=True,
@@ -111,8 +116,11 @@ FIGURE = Figure(
             ),
             statement="Table 1 has less perplexity with “Wanda MLP” than with “SparseGPT MLP”, read as: this also holds with the MLP at 0.5 and dense attention, in every run.",
             why="SparseGPT updates the kept weights, so a worse MLP hints at a fault in the table's baseline.",
-            measure=lambda data: data.perplexity.sel(attention="dense", ratio=0.5).pipe(
-                lambda perplexity: perplexity.sel(mlp="sparsegpt") - perplexity.sel(mlp="wanda")
+            measure=Measure(
+                "perplexity, MLP by SparseGPT minus MLP by Wanda, dense attention",
+                lambda data: data.perplexity.sel(attention="dense", ratio=0.5).pipe(
+                    lambda perplexity: perplexity.sel(mlp="sparsegpt") - perplexity.sel(mlp="wanda")
+                ),
             ),
             bound=at_least(0.0),
             q=1,

@@ -18,7 +18,7 @@ from jaxtheory.theories.low_rank import P1, P1P, S1, S1P, G
 from jaxtheory.theories.low_rank.analyses.ranks import truncation
 
 PAPER = "arXiv 2406.17167"
-Measure = Callable[[xr.Dataset], xr.DataArray]
+Function = Callable[[xr.Dataset], xr.DataArray]
 THEORY = jaxtheory.theories.get("low_rank")
 TRUNCATED = THEORY._replace(analyses=truncation)
 NAMED = {"S1": S1, "S1p": S1P, "P1": P1, "P1p": P1P, "G": G}

@@ -3,7 +3,15 @@
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, between, derived, exponent, fitted_law, interpretation
+from jaxtheory.claims import (
+    Measure,
+    at_least,
+    between,
+    derived,
+    exponent,
+    fitted_law,
+    interpretation,
+)
 from jaxtheory.theories.low_rank import S1
 
 from . import PAPER, only, runs
@@ -92,7 +100,9 @@ FIGURE = Figure(
             "LR-113",
             origin=interpretation(PAPER, "(8), second inequality"),
             statement="(8), an irrelevant diagonal of W_Q and W_K of O(delta), read as: its mean size falls with delta from 0.2 to 0.01, with an exponent of at least 0.75, for each xi and with both interpretations of A.",
-            measure=power,
+            measure=Measure(
+                "exponent in δ of irrelevant diagonals of W_Q, W_K, each ξ, both A", power
+            ),
             bound=at_least(0.75),
             expect="fails",
             why="It is the theorem's only bound that depends on the start.",
@@ -101,7 +111,10 @@ FIGURE = Figure(
             "LR-114",
             origin=derived("measured: corrects (8)"),
             statement="With one a for all positions the irrelevant diagonal of W_Q and W_K is proportional to delta: the exponent of its mean size is 0.8 to 1.25 for each xi.",
-            measure=lambda data: power(data).sel(output="shared"),
+            measure=Measure(
+                "exponent in δ of irrelevant diagonals of W_Q, W_K, one a, each ξ",
+                lambda data: power(data).sel(output="shared"),
+            ),
             bound=between(0.8, 1.25),
             why="With one a per position attention has the time to forget its start, and the bound fails.",
         ),

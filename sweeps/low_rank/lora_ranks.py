@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_most, derived, last
+from jaxtheory.claims import Measure, at_most, derived, last
 from jaxtheory.theories.low_rank import S1
 
 from . import TRUNCATED, lines, panels, pick, runs, slanted
@@ -46,7 +46,10 @@ FIGURE = Figure(
             "LR-77",
             origin=derived("measured"),
             statement="LoRA of every rank learns, including rank 1, as full training does: after 400 steps the test loss is at most 0.05.",
-            measure=lambda data: last(data.loss),
+            measure=Measure(
+                "test loss after 400 steps, each rank of LoRA and all weights",
+                lambda data: last(data.loss),
+            ),
             bound=at_most(0.05),
             diverged="violates",
             panel=1,

@@ -3,7 +3,7 @@
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_most, exponent, interpretation
+from jaxtheory.claims import Measure, at_most, exponent, interpretation
 from jaxtheory.theories.low_rank import S1
 
 from . import PAPER, only, panels, pick, runs
@@ -48,7 +48,9 @@ FIGURE = Figure(
             "LR-60",
             origin=interpretation(PAPER, "(14)"),
             statement="(14), a loss of O(1/M), read as: the loss without the smallest 0.35 of the neurons falls with M, with an exponent of at most -0.75.",
-            measure=power,
+            measure=Measure(
+                "exponent in M of the loss without the smallest 0.35 of the neurons", power
+            ),
             bound=at_most(-0.75),
             expect="fails",
             why="More patterns make the promise of free pruning worse, not better.",

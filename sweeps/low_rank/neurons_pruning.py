@@ -4,25 +4,25 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, at_most, between, derived, interpretation
+from jaxtheory.claims import Measure, at_least, at_most, between, derived, interpretation
 from jaxtheory.theories.low_rank import S1
 
-from . import FULL, PAPER, QUICK, SHARED, Measure, final, lines, only, panels
+from . import FULL, PAPER, QUICK, SHARED, Function, final, lines, only, panels
 
 FEW, MORE = [0.05, 0.1, 0.2], [0.3, 0.5, 0.7, 0.9]  # values of R
 
 
-def pruned(order: str, rate: float | slice | list[float]) -> Measure:
+def pruned(order: str, rate: float | slice | list[float]) -> Function:
     """Loss without a share of the neurons."""
     return lambda data: data.pruned_loss.sel(order=order, rate=rate, drop=True)
 
 
-def rise(rate: float | slice) -> Measure:
+def rise(rate: float | slice) -> Function:
     """The cost of pruning the smallest neurons."""
     return lambda data: pruned("small", rate)(data) - pruned("small", 0.0)(data)
 
 
-def per_share(rates: list[float]) -> Measure:
+def per_share(rates: list[float]) -> Function:
     """The loss without the largest R of the neurons, over R."""
     return lambda data: pruned("large", rates)(data) / data.rate.sel(rate=rates)
 
@@ -72,7 +72,10 @@ FIGURE = Figure(
             "LR-17",
             origin=interpretation(PAPER, "figure 3A"),
             statement="“around an 80/200 = 0.4 fraction of the trained W_O neurons have a small magnitude compared with the remaining ones”, read as: the sorted norms jump by a factor of 2 or more, in every setting.",
-            measure=lambda data: final(data.small_ratio),
+            measure=Measure(
+                "largest ratio of successive neuron norms, middle 80 %, each setting",
+                lambda data: final(data.small_ratio),
+            ),
             bound=at_least(2.0),
             expect="fails",
             why="Pruning by magnitude needs a gap to cut at; with xi as printed the start hides it.",
@@ -81,7 +84,10 @@ FIGURE = Figure(
             "LR-18",
             origin=derived("measured: corrects figure 3A"),
             statement="With one a for all positions small neurons show in their changes: in S1, S1p and G a share of 0.3 to 0.48 of the neurons changes by less than 0.33 of the 95 % quantile.",
-            measure=lambda data: final(data.small_changes).sel(setting=SHARED),
+            measure=Measure(
+                "share of neurons, |Δo_i| < 0.33 of its 95 % quantile, S1, S1p, G",
+                lambda data: final(data.small_changes).sel(setting=SHARED),
+            ),
             bound=between(0.3, 0.48),
             why="It recovers the printed 0.4 in all three settings, and says of which quantity it is true.",
         ),
@@ -89,7 +95,10 @@ FIGURE = Figure(
             "LR-20",
             origin=interpretation(PAPER, "figure 3B, first sentence"),
             statement="Below a rate of 0.4 “the generalization performance does not become worse”, read as: without the smallest share of the neurons, for each share up to 0.4, the loss is at most 0.02 larger, in every setting.",
-            measure=rise(slice(0.0, 0.4)),
+            measure=Measure(
+                "rise of loss without the smallest ρ of neurons, ρ ≤ 0.4, each setting",
+                rise(slice(0.0, 0.4)),
+            ),
             bound=at_most(0.02),
             why="It is the practical promise of the paper: two neurons in five can go for free.",
         ),
@@ -97,7 +106,9 @@ FIGURE = Figure(
             "LR-21",
             origin=interpretation(PAPER, "figure 3B, second sentence"),
             statement="Above a rate of 0.4 “the testing error increases as the pruning rate increases”, read as: without the smallest 0.6 of the neurons the loss is at least 0.04 larger, in every setting.",
-            measure=rise(0.6),
+            measure=Measure(
+                "rise of the loss without the smallest 0.6 of neurons, each setting", rise(0.6)
+            ),
             bound=at_least(0.04),
             expect="fails",
             why="Where it does not increase, more neurons can be pruned than the paper says.",
@@ -106,7 +117,10 @@ FIGURE = Figure(
             "LR-26",
             origin=interpretation(PAPER, "corollary 1, (15)"),
             statement="Without the largest R of the neurons the loss is Omega(R), read as: it is at least R / 2 for each R from 0.05 to 0.9, in every setting.",
-            measure=per_share(FEW + MORE),
+            measure=Measure(
+                "(loss without largest R of neurons) / R, R 0.05 to 0.9, each setting",
+                per_share(FEW + MORE),
+            ),
             bound=at_least(0.5),
             expect="fails",
             why="The bound is the paper's only statement on what pruning costs.",
@@ -115,7 +129,10 @@ FIGURE = Figure(
             "LR-106",
             origin=derived("measured: corrects (15) for large R"),
             statement="From R = 0.3 to 0.9 (15) holds with the constant 0.7: the loss without the largest R of the neurons is at least 0.7 R, in every run of every setting.",
-            measure=per_share(MORE),
+            measure=Measure(
+                "(loss without largest R of neurons) / R, R 0.3 to 0.9, each setting",
+                per_share(MORE),
+            ),
             bound=at_least(0.7),
             q=1,
             why="It gives (15) the constant that the paper leaves open, and the range in which it is true.",

@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_most, derived, last
+from jaxtheory.claims import Measure, at_most, derived, last
 from jaxtheory.theories.low_rank import G
 
 from . import PAPER, law, only, panels, runs
@@ -72,7 +72,9 @@ FIGURE = Figure(
             "LR-57",
             origin=derived("reconstructed"),
             statement="The share of small neurons is Phi(-1.05 sigma sqrt(d) / (sqrt(L) |m|)), where m is the mean of the neuron's own class, within 0.1 in every cell.",
-            measure=off_law,
+            measure=Measure(
+                "|share of small neurons − law Φ(−1.05 σ √d / (√L |m|))|, each cell", off_law
+            ),
             bound=at_most(0.1),
             why="The paper shows that 0.4 of the neurons are small and gives no reason; this is a formula for that share.",
         ),

@@ -8,6 +8,7 @@ import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
 from jaxtheory.claims import (
+    Measure,
     at_least,
     at_most,
     between,
@@ -149,7 +150,10 @@ FIGURE = Figure(
             "LR-90",
             origin=interpretation(PAPER, "(11), (12), first inequalities"),
             statement="(11) and (12), projections of large neurons and of their changes on the pattern of their class of Omega(1/sqrt(m)), read as: the exponent of m in their mean over the largest third is at least -0.75, for both starts.",
-            measure=lambda data: powers(*(among(data, x, True) for x in projected(data, True))),
+            measure=Measure(
+                "exponent in m of o_i, Δo_i on own class, largest third, each start",
+                lambda data: powers(*(among(data, x, True) for x in projected(data, True))),
+            ),
             bound=at_least(-0.75),
             why="It is the size that a neuron needs so that Theta(m) of them reach a margin of 1.",
         ),
@@ -157,7 +161,10 @@ FIGURE = Figure(
             "LR-115",
             origin=interpretation(PAPER, "(11), (12), second inequalities"),
             statement="(11) and (12), projections of small neurons and of their changes on the other patterns of O(1/sqrt(m)), read as: the exponent of m in their mean size over the smallest fifth is at most -0.25, for both starts.",
-            measure=lambda data: powers(*(among(data, x, False) for x in projected(data, False))),
+            measure=Measure(
+                "exponent in m of o_i, Δo_i on other patterns, smallest 1/5, each start",
+                lambda data: powers(*(among(data, x, False) for x in projected(data, False))),
+            ),
             bound=at_most(-0.25),
             expect="fails",
             why="Small neurons must shrink with m if they are to be left out for free in wide layers.",
@@ -166,8 +173,11 @@ FIGURE = Figure(
             "LR-42",
             origin=interpretation(PAPER, "(13)"),
             statement="(13), norms of small neurons and of their changes of at least Omega(1/sqrt(m)), read as: the exponent of m in their mean over the smallest fifth is at least -0.75, for both starts.",
-            measure=lambda data: powers(
-                *(among(data, x, False) for x in (data.neuron_norms, data.neuron_changes))
+            measure=Measure(
+                "exponent in m of |o_i| and |Δo_i|, smallest fifth, each start",
+                lambda data: powers(
+                    *(among(data, x, False) for x in (data.neuron_norms, data.neuron_changes))
+                ),
             ),
             bound=at_least(-0.75),
             why="As printed it is a lower bound on what is said to be small, and holds; the paper needs an upper one.",
@@ -176,7 +186,10 @@ FIGURE = Figure(
             "LR-43",
             origin=derived("derived: a neuron without gradient keeps its start; corrects (13)"),
             statement="Small neurons keep the size of their start: the exponent of m in the mean norm of the smallest fifth is that of xi within 0.1, for both starts.",
-            measure=norms_beyond_start,
+            measure=Measure(
+                "exponent in m of |o_i| minus that of ξ, smallest fifth, each start",
+                norms_beyond_start,
+            ),
             bound=between(-0.1, 0.1),
             why="Read as an upper bound (13) is a condition on the start, xi of O(1/sqrt(m)), not a result of training.",
         ),
@@ -184,7 +197,10 @@ FIGURE = Figure(
             "LR-116",
             origin=interpretation(PAPER, "theorem 1, the set L"),
             statement="The set L of large neurons “with the size |L| = Theta(m)”, read as: the number of neurons above the largest gap of the norms has an exponent of m of 0.75 to 1.25, for both starts.",
-            measure=lambda data: powers(share(data) * data.num_neurons),
+            measure=Measure(
+                "exponent in m of |L|, neurons above the largest gap, each start",
+                lambda data: powers(share(data) * data.num_neurons),
+            ),
             bound=between(0.75, 1.25),
             why="A share that depends on the width would make a pruning rate of 0.4 a property of m = 200.",
         ),
@@ -192,7 +208,9 @@ FIGURE = Figure(
             "LR-122",
             origin=derived("measured"),
             statement="The set L of large neurons, those above the largest gap of the norms, is a share of 0.45 to 0.75 of the neurons at each of five widths, m = 25 to 400, for both starts.",
-            measure=share,
+            measure=Measure(
+                "share of neurons above the largest gap of the norms, each m and start", share
+            ),
             bound=between(0.45, 0.75),
             why="It gives Theta(m) its constants, and with them the share that is left to prune.",
         ),
@@ -200,7 +218,10 @@ FIGURE = Figure(
             "LR-123",
             origin=interpretation(PAPER, "(11), (12), first inequalities"),
             statement="“i in L” in (11) and (12) means every neuron above the largest gap, read as: the least projection of such a neuron, and of its change, on the pattern of its class has an exponent of m of at least -0.75, for both starts.",
-            measure=lambda data: powers(*extremes(data, own_pattern=True)),
+            measure=Measure(
+                "exponent in m of least o_i, Δo_i on own class, i ∈ L, each start",
+                lambda data: powers(*extremes(data, own_pattern=True)),
+            ),
             bound=at_least(-0.75),
             why="A mean over large neurons could hide some that have no part in the answer.",
         ),
@@ -208,7 +229,10 @@ FIGURE = Figure(
             "LR-124",
             origin=interpretation(PAPER, "(11), (12), second inequalities"),
             statement="“i not in L” in (11) and (12) means every other neuron, read as: the largest projection of such a neuron, and of its change, on another pattern than that of its class has an exponent of m of at most -0.25, for both starts.",
-            measure=lambda data: powers(*extremes(data, own_pattern=False)),
+            measure=Measure(
+                "exponent in m of largest o_i, Δo_i off own class, i ∉ L, each start",
+                lambda data: powers(*extremes(data, own_pattern=False)),
+            ),
             bound=at_most(-0.25),
             expect="fails",
             why="A single neuron off L with a large projection would be missed when it is pruned.",
@@ -217,7 +241,10 @@ FIGURE = Figure(
             "LR-125",
             origin=derived("derived: the largest of Gaussian numbers, xi sqrt(2 log(2 m M))"),
             statement="The largest projection of a neuron o_i, i not in L, on another pattern than that of its class goes as xi, up to the root of a logarithm: its exponent of m minus that of xi is -0.05 to 0.2, for both starts.",
-            measure=largest_beyond_start,
+            measure=Measure(
+                "exponent in m of largest o_i off own class, i ∉ L, minus that of ξ",
+                largest_beyond_start,
+            ),
             bound=between(-0.05, 0.2),
             why="The second inequality holds if the start is of order 1/sqrt(m), and training has no part in it.",
         ),

@@ -3,7 +3,7 @@
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, interpretation, last
+from jaxtheory.claims import Measure, at_least, interpretation, last
 from jaxtheory.theories.low_rank import S1
 
 from . import only, panels, pick, runs
@@ -65,7 +65,9 @@ FIGURE = Figure(
             "LR-65",
             origin=interpretation("summary", "failure signatures"),
             statement="Where R exceeds the capacity “the low-rank property may not hold”, read as: for some m_b or m_a below R, s_(R+1) of W_Q or W_K is at least 0.1 of s_1.",
-            measure=beyond,
+            measure=Measure(
+                "largest s_(R+1) / s_1 of W_Q and W_K where m_b or m_a is below R", beyond
+            ),
             bound=at_least(0.1),
             expect="fails",
             why="The summary names this as the way in which low rank would break, and it does not break it.",

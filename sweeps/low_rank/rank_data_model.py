@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, at_most, between, derived, last
+from jaxtheory.claims import Measure, at_least, at_most, between, derived, last
 from jaxtheory.theories.low_rank import S1
 
 from . import PAPER, TRUNCATED, lines, panels, pick, rank_cost, ratio, runs
@@ -56,7 +56,7 @@ FIGURE = Figure(
             "LR-111",
             origin=derived("measured"),
             statement="On unit tokens, with drawn labels, and with both, as in section IV, s_2 / s_3 of W_K is at least 50 at the end, in every run.",
-            measure=gap,
+            measure=Measure("s_2 / s_3 of the change of W_K at the end, each kind of data", gap),
             bound=at_least(50.0),
             q=1,
             why="The theorem is about these data, the experiments of the paper are not.",
@@ -65,7 +65,10 @@ FIGURE = Figure(
             "LR-117",
             origin=derived("measured"),
             statement="On unit tokens, with drawn labels, and with both, as in section IV, rank 2 is enough: to cut all changes to rank 2 raises the loss by at most 1e-5.",
-            measure=lambda data: rank_cost(data, 2),
+            measure=Measure(
+                "rise of the loss, all changes cut to rank 2, each kind of data",
+                lambda data: rank_cost(data, 2),
+            ),
             bound=at_most(1e-5),
             why="It is the paper's main finding, on the data that its theorem is about.",
         ),
@@ -73,7 +76,10 @@ FIGURE = Figure(
             "LR-118",
             origin=derived("measured"),
             statement="On unit tokens, with drawn labels, and with both, as in section IV, rank 1 is not enough: to cut all changes to rank 1 raises the loss by at least 0.2.",
-            measure=lambda data: rank_cost(data, 1),
+            measure=Measure(
+                "rise of the loss, all changes cut to rank 1, each kind of data",
+                lambda data: rank_cost(data, 1),
+            ),
             bound=at_least(0.2),
             why="Without it rank 2 would only be an upper limit on these data.",
         ),
@@ -81,7 +87,10 @@ FIGURE = Figure(
             "LR-119",
             origin=derived("measured"),
             statement="On unit tokens, with drawn labels, and with both, as in section IV, a share of 0.3 to 0.48 of the neurons changes by less than 0.33 of the 95 % quantile.",
-            measure=lambda data: last(data.small_changes),
+            measure=Measure(
+                "share of neurons, |Δo_i| < 0.33 of 95 % quantile, each kind of data",
+                lambda data: last(data.small_changes),
+            ),
             bound=between(0.3, 0.48),
             why="The share of 0.4 that can be pruned is a number of the experiments, and the theorem has none.",
         ),

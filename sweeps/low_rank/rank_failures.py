@@ -6,7 +6,7 @@ Coherent are the two relevant patterns, or each irrelevant one with a relevant o
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, interpretation, last
+from jaxtheory.claims import Measure, at_least, interpretation, last
 from jaxtheory.theories.low_rank import S1
 
 from . import TRUNCATED, panels, pick, rank_cost, ratio, runs
@@ -58,7 +58,10 @@ FIGURE = Figure(
             "LR-62",
             origin=interpretation("summary", "failure signatures"),
             statement="Without “cleanly separable label-relevant and label-irrelevant patterns, the theoretical assumptions break down”, read as: at a cosine of 0.9 between them and sigma = 0.1, the loss after 120 steps is at least 0.3.",
-            measure=lambda data: last(data.loss).sel(pair="irrelevant 0.9", noise=0.1),
+            measure=Measure(
+                "test loss, cosine 0.9 of irrelevant with relevant patterns, σ = 0.1",
+                lambda data: last(data.loss).sel(pair="irrelevant 0.9", noise=0.1),
+            ),
             bound=at_least(0.3),
             expect="fails",
             panel=0,

@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, at_most, exponent, interpretation
+from jaxtheory.claims import Measure, at_least, at_most, exponent, interpretation
 from jaxtheory.theories.low_rank import S1
 
 from . import PAPER, only, panels, pick, runs, worst
@@ -93,7 +93,9 @@ FIGURE = Figure(
             "LR-44",
             origin=interpretation(PAPER, "(7), first inequality"),
             statement="(7), a relevant diagonal of Omega(sqrt(log T)) with eta and T changed together, read as: from T = 120 to 480 at equal eta T it grows by at least 12 % (law: 14 %), for W_Q and W_K in S1 and P1.",
-            measure=further,
+            measure=Measure(
+                "growth of the relevant diagonal, T 120 → 480, W_Q, W_K, S1, P1", further
+            ),
             bound=at_least(1.12),
             expect="fails",
             why="Growth without limit would mean that attention becomes a hard choice in long training.",
@@ -102,7 +104,9 @@ FIGURE = Figure(
             "LR-109",
             origin=interpretation(PAPER, "(7) and (9), second inequalities, over T"),
             statement="(7) and (9), cross terms of O(1/(MT)), read as: irrelevant rows and the other relevant one of W_Q, W_K and W_V fall with T at equal eta T in mean size, with an exponent of at most -0.75, in S1 and P1.",
-            measure=fall,
+            measure=Measure(
+                "exponent in T of mean cross terms of W_Q, W_K and W_V, S1 and P1", fall
+            ),
             bound=at_most(-0.75),
             expect="fails",
             why="With 1/T the update would become exactly rank 2 in long training.",

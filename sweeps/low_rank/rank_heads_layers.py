@@ -5,7 +5,7 @@ from typing import Any
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_most, derived, last
+from jaxtheory.claims import Measure, at_most, derived, last
 from jaxtheory.theories.low_rank import P1
 from jaxtheory.theories.low_rank.analyses.attention import head_loss
 from jaxtheory.theories.low_rank.analyses.ranks import truncation
@@ -76,7 +76,9 @@ FIGURE = Figure(
             "LR-81",
             origin=derived("summary, next check 1"),
             statement="Every change of every head and layer has rank 2: s_2 is at least 0.1 of s_1 and s_3 at most 0.05.",
-            measure=thick,
+            measure=Measure(
+                "larger of 0.1 − s_2 / s_1 and s_3 / s_1 − 0.05, all ΔW, each shape", thick
+            ),
             bound=at_most(0.0),
             why="The proof has one head and one layer; whether the low rank is a property of that case is the summary's first next check.",
         ),

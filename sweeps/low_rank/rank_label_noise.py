@@ -3,7 +3,7 @@
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import between, derived, exponent
+from jaxtheory.claims import Measure, between, derived, exponent
 from jaxtheory.theories.low_rank import S1
 
 from . import SETTINGS, final, lines, only, panels, pick, rank_cost, runs
@@ -69,7 +69,9 @@ FIGURE = Figure(
             "LR-110",
             origin=derived("derived: the mean gradient at the start is the clean one times 1 - 2q"),
             statement="A share q of wrong labels makes training slower by 1 / (1 - 2q): the time to a test loss of 0.1 goes as a power of 1 - 2q between -1.4 and -0.7, for q up to 0.3, in S1 and G.",
-            measure=slower,
+            measure=Measure(
+                "exponent in 1 − 2q, q wrong labels, of steps to test loss 0.1, S1, G", slower
+            ),
             bound=between(-1.4, -0.7),
             why="It is the price of wrong labels: more steps, with the same result.",
         ),

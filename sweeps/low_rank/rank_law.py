@@ -3,10 +3,10 @@
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, at_most, derived, interpretation, last
+from jaxtheory.claims import Measure, at_least, at_most, derived, interpretation, last
 from jaxtheory.theories.low_rank import S1
 
-from . import PAPER, TRUNCATED, Measure, law, lines, panels, pick, rank_cost, runs
+from . import PAPER, TRUNCATED, Function, law, lines, panels, pick, rank_cost, runs
 
 TASKS: dict[str, list] = {
     "case": ["R=2", "R=4", "R=6", "R=4 together", "K=3", "K=6", "K=2 R=4", "R=4 P", "K=3 P"],
@@ -29,7 +29,7 @@ def over_first(data: xr.Dataset, matrices: list[str], rank: xr.DataArray) -> xr.
     return s.sel(index=rank).drop_vars("index") / s.sel(index=1, drop=True)
 
 
-def gap(matrices: list[str]) -> Measure:
+def gap(matrices: list[str]) -> Function:
     """s_(r + 1) / s_r of some matrices at the rank r of the law."""
 
     def measure(data: xr.Dataset) -> xr.DataArray:
@@ -79,7 +79,9 @@ FIGURE = Figure(
             "LR-48",
             origin=derived("corrected: independently occurring patterns"),
             statement="For W_Q and W_K, the gap of the singular values is after the R-th: s_(R+1) is at most 0.05 of s_R, where R is the number of relevant patterns that occur independently.",
-            measure=gap(KEYS),
+            measure=Measure(
+                "s_(R+1) / s_R of W_Q, W_K, R independent patterns, each task", gap(KEYS)
+            ),
             bound=at_most(0.05),
             why="It is the law for the scores: patterns that always occur together count as one.",
         ),
@@ -87,7 +89,7 @@ FIGURE = Figure(
             "LR-50",
             origin=derived("corrected: classes"),
             statement="For W_V and W_O, the gap of the singular values is after the C-th: s_(C+1) is at most 0.5 of s_C, where C is the number of classes.",
-            measure=gap(VALUES),
+            measure=Measure("s_(C+1) / s_C of W_V, W_O, C classes, each task", gap(VALUES)),
             bound=at_most(0.5),
             why="It is the law for the values: they follow what is asked, not what the data show.",
         ),
@@ -95,7 +97,10 @@ FIGURE = Figure(
             "LR-51",
             origin=interpretation("summary", "core contribution"),
             statement="The “rank equal to the number of label-relevant patterns in the data”, read as: s_R of each of the four matrices is at least 0.15 of s_1, in every task, also with more patterns than classes.",
-            measure=lambda data: over_first(data, KEYS + VALUES, data.num_relevant_patterns),
+            measure=Measure(
+                "s_R / s_1 of each of four matrices, R relevant patterns, each task",
+                lambda data: over_first(data, KEYS + VALUES, data.num_relevant_patterns),
+            ),
             bound=at_least(0.15),
             expect="fails",
             why="With two patterns and two classes the sentence cannot be told from a rank equal to the number of classes.",
@@ -104,7 +109,10 @@ FIGURE = Figure(
             "LR-52",
             origin=derived("corrected: classes"),
             statement="Rank C, the number of classes, suffices: to cut all changes to it costs at most 0.01 of loss, in every task.",
-            measure=lambda data: rank_cost(data, data.num_classes),
+            measure=Measure(
+                "rise of the loss, all changes cut to rank C (classes), each task",
+                lambda data: rank_cost(data, data.num_classes),
+            ),
             bound=at_most(0.01),
             why="Who compresses an update needs as many directions as there are classes, however many patterns there are.",
         ),

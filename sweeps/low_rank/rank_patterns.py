@@ -7,6 +7,7 @@ import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
 from jaxtheory.claims import (
+    Measure,
     at_least,
     at_most,
     between,
@@ -17,7 +18,7 @@ from jaxtheory.claims import (
 )
 from jaxtheory.theories.low_rank import S1
 
-from . import PAPER, SETTINGS, Measure, only, panels, pick, runs, worst
+from . import PAPER, SETTINGS, Function, only, panels, pick, runs, worst
 from .rank_projections import parts
 
 NAMES, COUNTS = ("P1", "G"), [14, 20, 26, 32, 44]
@@ -73,7 +74,7 @@ def shared(data: xr.Dataset) -> xr.DataArray:
     return exponent(over_M(sizes.irrelevant_columns / sizes.relevant_diagonal, "G"), "M")
 
 
-def power(name: str) -> Measure:
+def power(name: str) -> Function:
     """The exponents of M in a mean block of W_V, in each setting.
 
     An exponent is NaN unless the block is positive for each M.
@@ -118,8 +119,14 @@ FIGURE = Figure(
             "LR-33",
             origin=interpretation(PAPER, "(7), second inequality, over M"),
             statement="(7), cross terms of W_Q and W_K of O(1/(MT)), read as: irrelevant rows and the other relevant one fall with M in mean size, with an exponent of at most -0.75, in P1 and G.",
-            measure=lambda data: worst(
-                *(fall(data, name, "WQ", "WK") for name in ("relevant_cross", "irrelevant_rows"))
+            measure=Measure(
+                "exponent in M of mean cross terms of W_Q and W_K, P1 and G",
+                lambda data: worst(
+                    *(
+                        fall(data, name, "WQ", "WK")
+                        for name in ("relevant_cross", "irrelevant_rows")
+                    )
+                ),
             ),
             bound=at_most(-0.75),
             expect="fails",
@@ -129,7 +136,10 @@ FIGURE = Figure(
             "LR-107",
             origin=interpretation(PAPER, "(8), third inequality"),
             statement="(8), O(1/M) beside the irrelevant diagonal of W_Q and W_K, read as: among irrelevant patterns these entries fall with M in mean size, with an exponent of at most -0.75, in P1 and G.",
-            measure=lambda data: fall(data, "irrelevant_cross", "WQ", "WK"),
+            measure=Measure(
+                "exponent in M of W_Q, W_K beside the irrelevant diagonal, P1 and G",
+                lambda data: fall(data, "irrelevant_cross", "WQ", "WK"),
+            ),
             bound=at_most(-0.75),
             why="A row of an irrelevant pattern enters through its share of the tokens, which is of order 1/M.",
         ),
@@ -137,7 +147,10 @@ FIGURE = Figure(
             "LR-54",
             origin=interpretation(PAPER, "(9), first inequality"),
             statement="(9), a relevant diagonal of W_V of Omega(1), read as: the exponent of M is at least -0.25, in P1 and G.",
-            measure=power("relevant_diagonal"),
+            measure=Measure(
+                "exponent in M of the relevant diagonal of W_V, P1 and G",
+                power("relevant_diagonal"),
+            ),
             bound=at_least(-0.25),
             diverged="violates",
             why="The values must carry the label however many irrelevant patterns there are.",
@@ -146,8 +159,11 @@ FIGURE = Figure(
             "LR-37",
             origin=interpretation(PAPER, "(9), second inequality, over M"),
             statement="(9), cross terms of W_V of O(1/(MT)), read as: irrelevant rows and the other relevant one fall with M in mean size, with an exponent of at most -0.75, in P1 and G.",
-            measure=lambda data: worst(
-                *(fall(data, name, "WV") for name in ("relevant_cross", "irrelevant_rows"))
+            measure=Measure(
+                "exponent in M of mean cross terms of W_V, P1 and G",
+                lambda data: worst(
+                    *(fall(data, name, "WV") for name in ("relevant_cross", "irrelevant_rows"))
+                ),
             ),
             bound=at_most(-0.75),
             expect="fails",
@@ -157,7 +173,10 @@ FIGURE = Figure(
             "LR-39",
             origin=interpretation(PAPER, "(10), first inequality"),
             statement="(10), an irrelevant diagonal of W_V of at least Omega(1/M), read as: the exponent of M is at least -1.25, in P1 and G.",
-            measure=power("irrelevant_diagonal"),
+            measure=Measure(
+                "exponent in M of the irrelevant diagonal of W_V, P1 and G",
+                power("irrelevant_diagonal"),
+            ),
             bound=at_least(-1.25),
             expect="fails",
             diverged="violates",
@@ -167,7 +186,10 @@ FIGURE = Figure(
             "LR-108",
             origin=interpretation(PAPER, "(10), second inequality"),
             statement="(10), O(1/M) beside the irrelevant diagonal of W_V, read as: among irrelevant patterns these entries fall with M in mean size, with an exponent of at most -0.75, in P1 and G.",
-            measure=lambda data: fall(data, "irrelevant_cross", "WV"),
+            measure=Measure(
+                "exponent in M of W_V beside the irrelevant diagonal, P1 and G",
+                lambda data: fall(data, "irrelevant_cross", "WV"),
+            ),
             bound=at_most(-0.75),
             why="Both the row and the column of an irrelevant pattern enter through its share of the tokens.",
         ),
@@ -175,7 +197,10 @@ FIGURE = Figure(
             "LR-120",
             origin=interpretation(PAPER, "(10), second inequality, relevant rows"),
             statement="(10), O(1/M) in the relevant rows of irrelevant columns of W_V, too, read as: these entries fall with M in mean size, with an exponent of at most -0.75, in P1 and G.",
-            measure=lambda data: fall(data, "irrelevant_columns", "WV"),
+            measure=Measure(
+                "exponent in M of relevant rows, irrelevant columns of W_V, P1 and G",
+                lambda data: fall(data, "irrelevant_columns", "WV"),
+            ),
             bound=at_most(-0.75),
             why="If an irrelevant token had a value on the relevant patterns, many of them would blur the label.",
         ),
@@ -183,7 +208,10 @@ FIGURE = Figure(
             "LR-121",
             origin=interpretation(PAPER, "(8), first inequality, over M"),
             statement="(8), relevant rows of irrelevant columns of W_Q and W_K of Omega(1), read as: the exponent of M in their mean size is at least -0.25, in P1 and G.",
-            measure=lambda data: fall(data, "irrelevant_columns", "WQ", "WK"),
+            measure=Measure(
+                "exponent in M of relevant rows, irrelevant columns, W_Q, W_K, P1, G",
+                lambda data: fall(data, "irrelevant_columns", "WQ", "WK"),
+            ),
             bound=at_least(-0.25),
             expect="fails",
             why="The same line of (8) also says O(1/M) of these entries, and both cannot be true.",
@@ -192,7 +220,9 @@ FIGURE = Figure(
             "LR-126",
             origin=derived("derived: rows of W_K sum to zero, and columns of W_Q go as n_i / n_r"),
             statement="With one a for all positions O(1/M) is right of the relevant rows of irrelevant columns of W_Q and W_K: over the relevant diagonal their entries go as 1/M, with an exponent of -1.35 to -0.9, in G.",
-            measure=shared,
+            measure=Measure(
+                "exponent in M, (relevant rows of irrelevant columns) / diagonal, G", shared
+            ),
             bound=between(-1.35, -0.9),
             why="It decides which of the two contradictory lines of (8) to keep.",
         ),

@@ -8,10 +8,10 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, at_most, derived, interpretation
+from jaxtheory.claims import Measure, at_least, at_most, derived, interpretation
 from jaxtheory.theories.low_rank import S1
 
-from . import FULL, PAPER, QUICK, SHARED, Measure, bars, only, worst
+from . import FULL, PAPER, QUICK, SHARED, Function, bars, only, worst
 
 
 def parts(P: xr.DataArray) -> xr.Dataset:
@@ -34,7 +34,7 @@ def parts(P: xr.DataArray) -> xr.Dataset:
     return xr.Dataset(means)
 
 
-def part(name: str, matrix: str | list[str]) -> Measure:
+def part(name: str, matrix: str | list[str]) -> Function:
     """A mean block in every setting."""
     return lambda data: parts(data.projections)[name].sel(projection=matrix)
 
@@ -104,7 +104,9 @@ FIGURE = Figure(
             "LR-31",
             origin=derived("measured: (7) as a ratio"),
             statement="With one a for all positions (7) holds as a ratio: on relevant columns of W_Q and W_K, the other entries are at most 0.25 of the diagonal in mean size, in S1, S1p and G.",
-            measure=off_scores,
+            measure=Measure(
+                "mean cross terms over the relevant diagonal, W_Q, W_K, S1, S1p, G", off_scores
+            ),
             bound=at_most(0.25),
             why="The orders of (7) fail, but its message that the scores join a pattern to itself survives.",
         ),
@@ -112,7 +114,10 @@ FIGURE = Figure(
             "LR-36",
             origin=interpretation(PAPER, "(8), first inequality"),
             statement="(8), relevant rows of irrelevant columns of Omega(1), read as: their entries have a positive mean in W_Q and in W_K, in every setting.",
-            measure=part("irrelevant_columns", ["WQ", "WK"]),
+            measure=Measure(
+                "mean of relevant rows, irrelevant columns, W_Q, W_K, each setting",
+                part("irrelevant_columns", ["WQ", "WK"]),
+            ),
             bound=at_least(0.0),
             expect="fails",
             why="The theorem says that irrelevant tokens are drawn to the relevant ones as queries and as keys.",
@@ -121,7 +126,9 @@ FIGURE = Figure(
             "LR-41",
             origin=interpretation(PAPER, "below theorem 1"),
             statement="“all other neurons and their gradient updates are close to either” relevant pattern, read as: the larger half of the neurons, and their changes, have a mean cosine of at least 0.8 with the pattern of their class, in every setting.",
-            measure=own_cosine,
+            measure=Measure(
+                "mean cosine of o_i, Δo_i with own class, larger half, each setting", own_cosine
+            ),
             bound=at_least(0.8),
             expect="fails",
             why="It is the sentence that turns small and large neurons into sparsity with a meaning.",

@@ -3,7 +3,7 @@
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, at_most, derived, interpretation, printed
+from jaxtheory.claims import Measure, at_least, at_most, derived, interpretation, printed
 from jaxtheory.theories.low_rank import S1
 
 from . import FULL, PAPER, PER_POSITION, QUICK, SHARED, final, lines, only, panels, ratio, worst
@@ -72,7 +72,9 @@ FIGURE = Figure(
             "LR-10",
             origin=printed(PAPER, "figure 2"),
             statement="“the singular values ... increase along the training”: all twenty of W_K do so over t = 1, 10, 20, 30, in every run of every setting.",
-            measure=growth,
+            measure=Measure(
+                "least growth factor of s_1 to s_20 of W_K over t = 1, 10, 20, 30", growth
+            ),
             bound=at_least(1.0),
             q=1,
             expect="fails",
@@ -82,7 +84,10 @@ FIGURE = Figure(
             "LR-105",
             origin=derived("measured: corrects figure 2"),
             statement="The ten largest singular values of W_K increase over t = 1, 10, 20, 30, in every run of every setting.",
-            measure=lambda data: growth(data).sel(index=slice(1, 10)),
+            measure=Measure(
+                "least growth factor of s_1 to s_10 of W_K over t = 1, 10, 20, 30",
+                lambda data: growth(data).sel(index=slice(1, 10)),
+            ),
             bound=at_least(1.0),
             q=1,
             why="Two directions do not win because the others shrink: all that can be told from zero grow, these two faster.",
@@ -91,7 +96,9 @@ FIGURE = Figure(
             "LR-11",
             origin=printed(PAPER, "figure 2"),
             statement="“The first two singular values become the largest along the training, while others are at least 10 times smaller”: at t = 20, 30 and at the end, in every run of every setting.",
-            measure=ends,
+            measure=Measure(
+                "s_2 / s_3 of W_K's change at t = 20, 30 and the end, each setting", ends
+            ),
             bound=at_least(10.0),
             q=1,
             panel=-1,
@@ -101,7 +108,10 @@ FIGURE = Figure(
             "LR-13",
             origin=interpretation(PAPER, "section IV"),
             statement="“the ranks of parameter updates gradually change into 2”, read as: there is no gap at t = 1, where s_2 / s_3 of W_K is at most 4, in every setting.",
-            measure=lambda data: gap(data).sel(step=1),
+            measure=Measure(
+                "s_2 / s_3 of the change of W_K at t = 1, each setting",
+                lambda data: gap(data).sel(step=1),
+            ),
             bound=at_most(4.0),
             expect="fails",
             panel=-1,
@@ -111,7 +121,9 @@ FIGURE = Figure(
             "LR-14",
             origin=derived("derived: the first step has rank 2 without noise"),
             statement="The gap after s_2 of W_K is gradual only with one a per position: at t = 1, s_2 / s_3 is at least 5 times larger in S1, S1p and G than in P1 and P1p.",
-            measure=sooner,
+            measure=Measure(
+                "s_2 / s_3 of W_K at t = 1, min of S1, S1p, G over max of P1, P1p", sooner
+            ),
             bound=at_least(5.0),
             why="With one a for all positions the low rank is a property of the first gradient, not of training.",
         ),

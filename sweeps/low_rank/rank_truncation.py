@@ -3,7 +3,7 @@
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, at_most, derived, interpretation
+from jaxtheory.claims import Measure, at_least, at_most, derived, interpretation
 from jaxtheory.theories.low_rank import S1
 
 from . import (
@@ -79,7 +79,9 @@ FIGURE = Figure(
             "LR-1",
             origin=interpretation(PAPER, "figure 1"),
             statement="From rank 2 on “the testing performance and the attention map are close to those with full-rank approximation”, read as: to cut all changes to any such rank changes the loss and the attention on relevant tokens, of all and of the relevant queries, by at most 0.0003, in every setting.",
-            measure=moved,
+            measure=Measure(
+                "|change of loss or attention|, all cut to rank 2 or more, each setting", moved
+            ),
             bound=at_most(3e-4),
             why="This is the paper's main finding: what training changes has rank 2.",
         ),
@@ -87,7 +89,10 @@ FIGURE = Figure(
             "LR-2",
             origin=interpretation(PAPER, "figure 1, first half of the sentence on rank 1"),
             statement="Rank 1 gives “an evident drop in the testing performance”, read as: the loss is larger by at least 0.2, in every setting.",
-            measure=lambda data: rank_cost(data, 1),
+            measure=Measure(
+                "rise of the loss, all changes cut to rank 1, each setting",
+                lambda data: rank_cost(data, 1),
+            ),
             bound=at_least(0.2),
             why="Without it rank 2 would only be an upper limit.",
         ),
@@ -95,7 +100,10 @@ FIGURE = Figure(
             "LR-3",
             origin=derived("measured"),
             statement="Rank 1 costs margin, not accuracy: at most 0.1 % more of the test samples are wrong, in every setting.",
-            measure=lambda data: rank_cost(data, 1, "truncated_error"),
+            measure=Measure(
+                "rise of the share of wrong samples, all cut to rank 1, each setting",
+                lambda data: rank_cost(data, 1, "truncated_error"),
+            ),
             bound=at_most(0.001),
             why="The paper's testing performance is the hinge loss; who counts errors sees no drop at rank 1.",
         ),
@@ -103,7 +111,10 @@ FIGURE = Figure(
             "LR-6",
             origin=interpretation(PAPER, "figure 1, second half of the sentence on rank 1"),
             statement="Rank 1 gives “an evident drop in ... attention weights on label-relevant patterns”, read as: the attention on relevant tokens, which is at least 0.3, falls by at least 0.005, in every setting.",
-            measure=lambda data: -rank_cost(data, 1, "truncated_attention"),
+            measure=Measure(
+                "fall of attention on relevant tokens, all cut to rank 1, each setting",
+                lambda data: -rank_cost(data, 1, "truncated_attention"),
+            ),
             bound=at_least(0.005),
             expect="fails",
             why="Figure 1B needs attention that has learned, which the theorem's own reading of A does not give.",
@@ -112,7 +123,9 @@ FIGURE = Figure(
             "LR-7",
             origin=derived("measured: corrects figure 1B"),
             statement="Attention learns with one a per position: in P1 and P1p the attention on relevant tokens gains at least 0.03 more than in S1, S1p and G.",
-            measure=gain,
+            measure=Measure(
+                "attention on relevant tokens, min of P1, P1p − max of S1, S1p, G", gain
+            ),
             bound=at_least(0.03),
             why="With one a for all positions the values fit the labels before attention has moved.",
         ),
@@ -120,7 +133,10 @@ FIGURE = Figure(
             "LR-104",
             origin=interpretation(PAPER, "theorem 1"),
             statement="“zero generalization”, read as: the mean hinge loss on 300 fresh samples is at most 0.005 at the end, in every setting.",
-            measure=lambda data: final(data.loss),
+            measure=Measure(
+                "test hinge loss on 300 samples at the end, each setting",
+                lambda data: final(data.loss),
+            ),
             bound=at_most(0.005),
             diverged="violates",
             panel=0,

@@ -1,7 +1,7 @@
 """Does the number of steps go as eta^(-3/5), or as 1 / eta?"""
 
 from jaxtheory import Claim, Figure
-from jaxtheory.claims import between, derived, exponent, interpretation
+from jaxtheory.claims import Measure, between, derived, exponent, interpretation
 from jaxtheory.theories.low_rank import S1
 
 from . import PAPER, only, runs
@@ -20,8 +20,12 @@ FIGURE = Figure(
             "LR-73",
             origin=interpretation(PAPER, "theorem 1"),
             statement="T = Theta(eta^(-3/5) / alpha*), its dependence on eta, read as the number of steps until the test loss is below 0.1: its exponent in eta is -0.7 to -0.5.",
-            measure=lambda data: exponent(fitted(data), "learning_rate"),
+            measure=Measure(
+                "exponent in η of the steps to a test loss of 0.1",
+                lambda data: exponent(fitted(data), "learning_rate"),
+            ),
             bound=between(-0.7, -0.5),
+            law=-0.6,
             expect="fails",
             why="It is the theorem's only statement on the time that training takes.",
         ),
@@ -29,8 +33,12 @@ FIGURE = Figure(
             "LR-74",
             origin=derived("measured"),
             statement="The number of steps until the test loss is below 0.1 goes as 1 / eta: the exponent is -1.1 to -0.9.",
-            measure=lambda data: exponent(fitted(data), "learning_rate"),
+            measure=Measure(
+                "exponent in η of the steps to a test loss of 0.1",
+                lambda data: exponent(fitted(data), "learning_rate"),
+            ),
             bound=between(-1.1, -0.9),
+            law=-1.0,
             why="Halving the step size doubles the time, as for gradient flow; the printed power would save a third of that.",
         ),
     ),

@@ -1,7 +1,7 @@
 """Does the number of steps go as 1 / alpha*?"""
 
 from jaxtheory import Claim, Figure
-from jaxtheory.claims import between, exponent, interpretation
+from jaxtheory.claims import Measure, between, exponent, interpretation
 from jaxtheory.theories.low_rank import S1
 
 from . import PAPER, only, pick, runs
@@ -22,8 +22,12 @@ FIGURE = Figure(
             "LR-75",
             origin=interpretation(PAPER, "theorem 1"),
             statement="T = Theta(eta^(-3/5) / alpha*), its dependence on alpha*, read as the number of steps until the test loss is below 0.1: its exponent in alpha* is -1.25 to -0.75, over 0.14 to 0.43.",
-            measure=lambda data: exponent(fitted(data), alpha(data)),
+            measure=Measure(
+                "exponent in α* of the steps to a test loss of 0.1, α* = 0.14 to 0.43",
+                lambda data: exponent(fitted(data), alpha(data)),
+            ),
             bound=between(-1.25, -0.75),
+            law=-1.0,
             why="The share of relevant tokens is the only property of the data that the theorem's time depends on.",
         ),
     ),

@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import between, derived, last
+from jaxtheory.claims import Measure, between, derived, last
 from jaxtheory.theories.nearest_neighbor import Config
 
 from . import ETA, EXACT, LOG, PAPER, THEORY, D, N, course, late_slope, started
@@ -69,7 +69,10 @@ FIGURE = Figure(
             "NN-16",
             origin=derived(),
             statement="With fewer than sqrt(d) log d examples in a prompt the loss falls as a power of t, too: its exponent from t = 500 on is between -0.65 and -0.28.",
-            measure=lambda data: short(data, late_slope(data.population_loss)),
+            measure=Measure(
+                "exponent of the loss in t, t = 500 to 1000, each N < √d log d",
+                lambda data: short(data, late_slope(data.population_loss)),
+            ),
             bound=between(-0.65, -0.28),
             exact=True,
             panel=2,

@@ -9,7 +9,7 @@ import xarray as xr
 from jax import Array
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, at_most, between, derived, interpretation, last
+from jaxtheory.claims import Measure, at_least, at_most, between, derived, interpretation, last
 from jaxtheory.theories.nearest_neighbor import Config, Full, Problem
 
 from . import FORM, LOG, PAPER, QUICK, STEPS, THEORY, B, D, N, course, late_slope, started
@@ -97,7 +97,10 @@ FIGURE = Figure(
             "NN-51",
             origin=interpretation(PAPER, "theorem, with the talk's conditions on labels"),
             statement="The loss “converges to zero” for all labels that the talk allows, read as: with labels of `code` and `even` its exponent of t from t = 500 on is at most -0.2 (d = N = 4).",
-            measure=lambda data: late_slope(selecting(data).test_loss),
+            measure=Measure(
+                "exponent of the test loss in t ≥ 500, each of labels code and even",
+                lambda data: late_slope(selecting(data).test_loss),
+            ),
             bound=at_most(-0.2),
             why="Real labels depend on the examples, and the independent ones of other figures do not.",
         ),
@@ -107,7 +110,10 @@ FIGURE = Figure(
                 "derived: on infinitely many prompts only E y y^T matters to xi1 and xi2"
             ),
             statement="With labels of `code` and `even` the sharpness xi1 grows as t^(1/3), too: its exponent from t = 500 on is near 1/3 (d = N = 4).",
-            measure=lambda data: late_slope(selecting(data).xi1),
+            measure=Measure(
+                "exponent of ξ1 in t ≥ 500, each of labels code and even",
+                lambda data: late_slope(selecting(data).xi1),
+            ),
             bound=between(0.30, 0.40),
             why="The rate does not depend on the law of the labels, beyond what the talk asks of them.",
         ),
@@ -117,7 +123,10 @@ FIGURE = Figure(
                 "derived: on infinitely many prompts only E y y^T matters to xi1 and xi2"
             ),
             statement="With labels of `code` and `even` attention comes to select the nearest example as t^(-1/3), too: the exponent of 1 - mean s* from t = 500 on is near -1/3 (d = N = 4).",
-            measure=lambda data: late_slope(1 - selecting(data).nearest_attention),
+            measure=Measure(
+                "exponent of 1 − mean s* in t ≥ 500, each of labels code and even",
+                lambda data: late_slope(1 - selecting(data).nearest_attention),
+            ),
             bound=between(-0.42, -0.26),
             why="The selection of the nearest example is what the layer is trained for.",
         ),
@@ -125,7 +134,10 @@ FIGURE = Figure(
             "NN-54",
             origin=derived("measured"),
             statement="With labels of `code` and `even` the output has the sign of the nearest label on 97 % of the prompts at t = 2000 (d = N = 4).",
-            measure=lambda data: last(selecting(data).agreement),
+            measure=Measure(
+                "share of prompts of the nearest label's sign, t = 2000, code and even",
+                lambda data: last(selecting(data).agreement),
+            ),
             bound=at_least(0.97),
             why="A user asks for the right label.",
         ),
@@ -133,7 +145,10 @@ FIGURE = Figure(
             "NN-55",
             origin=interpretation(FORM, "with the talk's conditions on labels"),
             statement="For W “the weights has the form” diag(xi1 I, 0, -xi2) with all labels that the talk allows, read as: the entry of labels and mark, which is 0 in it, is at most 0.02 with labels of `code` (d = N = 3, 8000 prompts, t = 300).",
-            measure=lambda data: entry(data, "code"),
+            measure=Measure(
+                "W's entry of labels and mark, labels code, d = N = 3, t = 300",
+                lambda data: entry(data, "code"),
+            ),
             bound=at_most(0.02),
             expect="fails",
             why="Uncorrelated labels are not enough: products of three labels must have the mean 0, too.",
@@ -142,8 +157,12 @@ FIGURE = Figure(
             "NN-56",
             origin=derived("derived: odd in y, hence 0 for labels with the law of -y"),
             statement="With independent labels W's entry of labels and mark is 0, within 0.02 (d = N = 3, 8000 prompts, t = 300).",
-            measure=lambda data: entry(data, "independent"),
+            measure=Measure(
+                "W's entry of labels and mark, independent labels, d = N = 3, t = 300",
+                lambda data: entry(data, "independent"),
+            ),
             bound=between(-0.02, 0.02),
+            law=0.0,
             why="It is the condition that the talk leaves out, and all usual laws of labels satisfy it.",
         ),
     ),

@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_most, between, exponent, fitted_law, interpretation
+from jaxtheory.claims import Measure, at_most, between, exponent, fitted_law, interpretation
 from jaxtheory.theories.nearest_neighbor import Config
 
 from . import LOG, PAPER, SIGMA, THEORY, N
@@ -85,8 +85,12 @@ FIGURE = Figure(
             "NN-28",
             origin=interpretation("the talk: softmax is near a hardmax as xi1 >> xi2"),
             statement="Softmax selects the nearest example as xi1 >> xi2 -> infinity, read as: along xi2 = xi1 / 4 the loss at xi1 = 40 is at most half of that at xi1 = 10.",
-            measure=lambda data: (
-                ray(data, 0.25).test_loss.sel(xi1=40.0) / ray(data, 0.25).test_loss.sel(xi1=10.0)
+            measure=Measure(
+                "test loss at ξ1 = 40 over that at ξ1 = 10, ξ2 = ξ1 / 4, for each N",
+                lambda data: (
+                    ray(data, 0.25).test_loss.sel(xi1=40.0)
+                    / ray(data, 0.25).test_loss.sel(xi1=10.0)
+                ),
             ),
             bound=at_most(0.5),  # key 100: 1.08 at N = 4
             expect="fails",
@@ -96,7 +100,10 @@ FIGURE = Figure(
             "NN-39",
             origin=interpretation(PAPER, "theorem on shift"),
             statement="The test loss is O(R^2 N^2), read as: for set parameters, delta = 1, xi2 = 2 xi1, the error for q = x_{i*} grows with N with an exponent of 1 to 2.",
-            measure=lambda data: exponent(ray(data, 2.0, SCALES[:3]).shift_error, N),
+            measure=Measure(
+                "exponent of the error in N, q = x_{i*}, δ = 1, ξ2 = 2 ξ1, each ξ1",
+                lambda data: exponent(ray(data, 2.0, SCALES[:3]).shift_error, N),
+            ),
             bound=between(1.0, 2.0),  # key 100: 1.52, 1.51, 1.36 at xi1 = 5, 10, 20
             why="The factor of the theorem is an upper bound; this is how the error really depends on the length.",
         ),

@@ -13,7 +13,7 @@ from jax import Array
 
 import jaxtheory
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, at_most, between, derived, exponent, last
+from jaxtheory.claims import Measure, at_least, at_most, between, derived, exponent, last
 
 from . import ETA, LOG, QUICK, SMALL, THEORY, Config
 
@@ -134,7 +134,10 @@ FIGURE = Figure(
             "NN-45",
             origin=derived(SOURCE),
             statement="With 30 prompts, averaged labels and η = 10, W nears the smallest matrix that gives the nearest example a margin over all other tokens: their cosine is at least 0.96 at t = 10⁴.",
-            measure=lambda data: last(cosines(data)).sel(training=MEAN),
+            measure=Measure(
+                "cosine of W with max margin, averaged labels, η = 10, t = 10⁴",
+                lambda data: last(cosines(data)).sel(training=MEAN),
+            ),
             bound=at_least(0.96),
             why="The direction depends on the few prompts with the smallest gaps, and training finds it.",
         ),
@@ -142,7 +145,10 @@ FIGURE = Figure(
             "NN-46",
             origin=derived(SOURCE),
             statement="With 30 prompts, averaged labels and η = 10, the part of W outside diag(ξ1 I, 0, −ξ2) nears that of the smallest matrix that selects the nearest example with a margin: their cosine is at least 0.85 at t = 10⁴.",
-            measure=lambda data: last(cosines(data, off_structure)).sel(training=MEAN),
+            measure=Measure(
+                "cosine of W with max margin, parts off diag(ξ1 I, 0, −ξ2), t = 10⁴",
+                lambda data: last(cosines(data, off_structure)).sel(training=MEAN),
+            ),
             bound=at_least(0.85),
             why="The distance from the structure, which falls with the number of prompts, has a known direction.",
         ),
@@ -150,7 +156,9 @@ FIGURE = Figure(
             "NN-47",
             origin=derived("margins that grow as log t; measured"),
             statement="With 30 prompts, averaged labels and η = 10, W nears the max-margin direction of the nearest example slowly: from t = 300 to 10⁴ the exponent of 1 − cosine in log t is between −4 and −1, as of 1/log² t (or of a power of t of about −1/4).",
-            measure=rate,
+            measure=Measure(
+                "exponent of 1 − cosine of W with max margin in log t, t = 300 to 10⁴", rate
+            ),
             bound=between(-4.0, -1.0),
             why="Where the gradient falls as e^(−margin), margins grow as log t and the angle falls as 1/log t.",
         ),
@@ -158,7 +166,10 @@ FIGURE = Figure(
             "NN-48",
             origin=derived("measured: one large step"),
             statement="At η = 1000 W does not get to the max-margin direction of the nearest example: their cosine is at most 0.95 at t = 10⁴ (30 prompts, averaged labels).",
-            measure=lambda data: last(cosines(data)).sel(training=LARGE),
+            measure=Measure(
+                "cosine of W with max margin, averaged labels, η = 1000, t = 10⁴",
+                lambda data: last(cosines(data)).sel(training=LARGE),
+            ),
             bound=at_most(0.95),
             why="The first steps make a large W in another direction, from which it turns hardly any more.",
         ),
@@ -166,7 +177,10 @@ FIGURE = Figure(
             "NN-49",
             origin=derived("measured: a condition of the theory"),
             statement="With labels ±1, where another example is as good as the nearest one if it has the same label, W does not go to the max-margin direction of the nearest example: their cosine is at most 0.85 at t = 10⁴ (30 prompts, η = 10).",
-            measure=lambda data: last(cosines(data)).sel(training=SIGNS),
+            measure=Measure(
+                "cosine of W with max margin, labels ±1, η = 10, t = 10⁴",
+                lambda data: last(cosines(data)).sel(training=SIGNS),
+            ),
             bound=at_most(0.85),
             why="The theory needs one token of each sample to be the best one, which only averaged labels give.",
         ),

@@ -3,7 +3,7 @@
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_most, derived, interpretation, last
+from jaxtheory.claims import Measure, at_most, derived, interpretation, last
 from jaxtheory.theories.nearest_neighbor import Config
 
 from . import LOG, PAPER, QUICK, ROWS, RUNS, SIGMA, THEORY, course, settings, started
@@ -52,7 +52,10 @@ FIGURE = Figure(
             "NN-11",
             origin=derived(),
             statement="No mask is needed: the layer is trained without one, with 2 L(2000) <= 0.2 at sigma = 0.",
-            measure=lambda data: 2 * last(data.test_loss).sel({SIGMA: 0.0}),  # 0.12
+            measure=Measure(
+                "2 L on test prompts at t = 2000, σ = 0, for each (d, N)",
+                lambda data: 2 * last(data.test_loss).sel({SIGMA: 0.0}),
+            ),  # 0.12
             bound=at_most(0.2),
             diverged="violates",
             panel=0,
@@ -62,7 +65,10 @@ FIGURE = Figure(
             "NN-14",
             origin=interpretation("the talk: the mask keeps the query from attending to itself"),
             statement="The mask is “to prevent the query from attending to itself”, read as: at sigma = 10 that attention stays below 0.02 up to t = 2000.",
-            measure=lambda data: data.query_attention.sel({SIGMA: 10.0}),
+            measure=Measure(
+                "mean attention of the query on itself, σ = 10, each t and (d, N)",
+                lambda data: data.query_attention.sel({SIGMA: 10.0}),
+            ),
             bound=at_most(0.02),
             panel=2,
             why="It is what the mask is for, and at the start it works.",

@@ -8,6 +8,7 @@ import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
 from jaxtheory.claims import (
+    Measure,
     at_least,
     at_most,
     between,
@@ -101,8 +102,11 @@ FIGURE = Figure(
             "NN-23",
             origin=interpretation(PAPER, "theorem on shift"),
             statement="The test loss is O(T^(-poly(N, d) delta)), read as: where q = x_{i*}, the local exponent of T, from t = 500 to 2000, grows in proportion to delta: over delta = 0.3 to 1, its exponent in delta is near 1.",
-            measure=lambda data: exponent(
-                -late_slope(data.shift_error).sel({DELTA: [0.3, 0.5, 1.0]}), DELTA
+            measure=Measure(
+                "power of δ in the exponent of T, q = x_{i*}, t ≥ 500, each (d, N)",
+                lambda data: exponent(
+                    -late_slope(data.shift_error).sel({DELTA: [0.3, 0.5, 1.0]}), DELTA
+                ),
             ),
             bound=between(0.8, 1.1),  # keys 100, 101: 0.89 to 0.93
             why="The error under shift falls much faster for well separated examples, as the theorem says.",
@@ -111,7 +115,10 @@ FIGURE = Figure(
             "NN-26",
             origin=derived(),
             statement="For q = x_{i*} the test error is not a power law of T but falls as exp(-delta xi1), where xi1 is the valley's c t^(1/3): -d log(error) / d xi1, divided by delta, is near 1 at delta = 0.5 and 1.",
-            measure=lambda data: per_alignment(data).sel({DELTA: [0.5, 1.0]}),
+            measure=Measure(
+                "−d log(error) / (δ dξ1), q = x_{i*}, each δ = 0.5, 1 and (d, N)",
+                lambda data: per_alignment(data).sel({DELTA: [0.5, 1.0]}),
+            ),
             bound=between(0.9, 1.35),  # keys 100, 101: 1.06 to 1.20
             why="It replaces the power of T by the law behind it, with a constant.",
         ),
@@ -119,7 +126,10 @@ FIGURE = Figure(
             "NN-20",
             origin=printed(PAPER, "theorem on shift"),
             statement="“For any data satisfying” the separation the test loss falls with T, as the talk prints it, measured where every example is at -q with one label: loss / R^2 is at most 0.5 at t = 2000.",
-            measure=lambda data: last(worst(data)).isel({DELTA: 0}),  # 0.99 and more
+            measure=Measure(
+                "(f − y)² / R², all examples at −q, one label, t = 2000, each (d, N)",
+                lambda data: last(worst(data)).isel({DELTA: 0}),
+            ),  # 0.99 and more
             bound=at_most(0.5),
             expect="fails",
             why="The theorem has no condition on the query, and prompts opposite to the query break it.",
@@ -128,7 +138,10 @@ FIGURE = Figure(
             "NN-30",
             origin=derived(),
             statement="For queries drawn like examples the test error falls no faster than 1 / T from a separation delta = 1 on: its exponent from t = 500 on is at least -1.",
-            measure=lambda data: late_slope(data.separated_error).sel({DELTA: [1.0, 2.0]}),
+            measure=Measure(
+                "exponent of the error in T ≥ 500, drawn q, each δ = 1, 2 and (d, N)",
+                lambda data: late_slope(data.separated_error).sel({DELTA: [1.0, 2.0]}),
+            ),
             bound=at_least(-1.0),
             why="Not only the worst queries fall slowly: drawn ones do, too.",
         ),

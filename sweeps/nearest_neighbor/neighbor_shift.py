@@ -3,7 +3,7 @@
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_most, between, derived, interpretation
+from jaxtheory.claims import Measure, at_most, between, derived, interpretation
 from jaxtheory.theories.nearest_neighbor import Config
 
 from . import LOG, PAPER, QUICK, ROWS, RUNS, THEORY, course, settings, started
@@ -61,7 +61,10 @@ FIGURE = Figure(
             "NN-19",
             origin=derived(),
             statement="|f - y| stays below 2 R (N - 1) exp(-xi1 delta / 2) + R exp(-(xi2 - xi1 (1 - t*))) on every prompt (to rounding, 1e-5), and reaches 0.9 of it at some t and delta: largest ratio of each run.",
-            measure=lambda data: data.bound_ratio.max(["step", DELTA]),  # key 100: 0.99 to 1
+            measure=Measure(
+                "largest |f − y| over its bound, of all t, δ and prompts, each (d, N)",
+                lambda data: data.bound_ratio.max(["step", DELTA]),
+            ),  # key 100: 0.99 to 1
             bound=between(0.9, 1 + 1e-5),
             q=1,
             panel=-1,
@@ -71,7 +74,9 @@ FIGURE = Figure(
             "NN-22",
             origin=interpretation(PAPER, "experiments and appendix B"),
             statement="“Training (left) and test loss (right) curves under gradient descent, with different dimensions and context sizes”, read as: for three (d, N) and a separation of 0.1, training loss, error for q = x_{i*} and error for any query fall from each recorded step to the next.",
-            measure=curves,
+            measure=Measure(
+                "change between records of training loss and both test errors, δ = 0.1", curves
+            ),
             bound=at_most(0.0),
             diverged="violates",
             why="It is the experiment that the talk shows, whose curves are lost.",

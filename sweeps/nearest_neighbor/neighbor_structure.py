@@ -7,6 +7,7 @@ import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
 from jaxtheory.claims import (
+    Measure,
     at_most,
     between,
     derived,
@@ -95,7 +96,10 @@ FIGURE = Figure(
             "NN-31",
             origin=interpretation(PAPER, "proposition on the form of W"),
             statement="For W “the weights has the form” diag(xi1 I, 0, -xi2), read as: the distance from it falls as B^(-1/2), with averaged and with drawn labels: the exponent of B is near -1/2.",
-            measure=lambda data: exponent(distance(data), B),
+            measure=Measure(
+                "exponent of |W − diag(ξ1 I, 0, −ξ2)| in B, averaged and drawn labels",
+                lambda data: exponent(distance(data), B),
+            ),
             bound=between(-0.65, -0.35),
             why="The proof rests on this form, which holds on infinitely many prompts only.",
         ),
@@ -103,7 +107,10 @@ FIGURE = Figure(
             "NN-34",
             origin=printed("the talk", "proof sketch: last entry of the softmax"),
             statement="The query's logit h_q^T W h_q is “-\\xi_2^{(t)}”, measured within 0.1.",
-            measure=lambda data: abs(last(data.query_logit + data.xi2)).sel(route="W"),
+            measure=Measure(
+                "distance of the query's mean logit from −ξ2, t = 300, for each B",
+                lambda data: abs(last(data.query_logit + data.xi2)).sel(route="W"),
+            ),
             bound=at_most(0.1),  # 3.85 = xi1
             expect="fails",
             why="The talk prints this logit, and the sign of the missing term decides who is attended.",
@@ -112,7 +119,10 @@ FIGURE = Figure(
             "NN-35",
             origin=derived(),
             statement="The query's logit is xi1 - xi2, within 0.02.",
-            measure=lambda data: abs(last(data.query_logit - data.xi1 + data.xi2)).sel(route="W"),
+            measure=Measure(
+                "distance of the query's mean logit from ξ1 − ξ2, t = 300, for each B",
+                lambda data: abs(last(data.query_logit - data.xi1 + data.xi2)).sel(route="W"),
+            ),
             bound=at_most(0.02),
             why="It corrects the talk, and explains why xi2 has to grow along with xi1.",
         ),

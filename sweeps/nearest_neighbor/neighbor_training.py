@@ -4,7 +4,16 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, at_most, between, derived, interpretation, last, printed
+from jaxtheory.claims import (
+    Measure,
+    at_least,
+    at_most,
+    between,
+    derived,
+    interpretation,
+    last,
+    printed,
+)
 from jaxtheory.theories.nearest_neighbor import Config
 
 from . import (
@@ -86,7 +95,10 @@ FIGURE = Figure(
             "NN-1",
             origin=interpretation(PAPER, "theorem"),
             statement="The loss “converges to zero”, read as a power of t: its exponent from t = 500 on is at most -0.2, in every setting.",
-            measure=lambda data: late_slope(data.test_loss),
+            measure=Measure(
+                "exponent of the test loss in t ≥ 500, for each (d, N, σ, η)",
+                lambda data: late_slope(data.test_loss),
+            ),
             bound=at_most(-0.2),
             diverged="violates",
             why="It is the theorem's main statement, and near ties predict the exponent -1/3.",
@@ -95,7 +107,10 @@ FIGURE = Figure(
             "NN-2",
             origin=printed(PAPER, "proposition on the form of W"),
             statement="“Along the optimization path of gradient descent” xi1, xi2 > 0: both are above 1e-6 at every recorded step from the first on, in every run.",
-            measure=lambda data: np.minimum(data.xi1, data.xi2).isel(step=slice(1, None)),
+            measure=Measure(
+                "lesser of ξ1 and ξ2, at each recorded t ≥ 1, for each (d, N, σ, η)",
+                lambda data: np.minimum(data.xi1, data.xi2).isel(step=slice(1, None)),
+            ),
             bound=at_least(1e-6),
             q=1,
             why="Positive xi1 makes attention grow with the nearness of an example, as the predictor needs.",
@@ -104,7 +119,10 @@ FIGURE = Figure(
             "NN-3",
             origin=derived(),
             statement="xi1 grows as t^(1/3): its exponent from t = 500 on is near 1/3, where 2 L(500) <= 0.21 (settings already near the law).",
-            measure=lambda data: converged(data, late_slope(data.xi1)),  # 0.339, 0.359, 0.336
+            measure=Measure(
+                "exponent of ξ1 in t ≥ 500, each setting with 2 L(500) ≤ 0.21",
+                lambda data: converged(data, late_slope(data.xi1)),
+            ),  # 0.339, 0.359, 0.336
             bound=between(0.30, 0.40),
             why="The theorem gives no rate; this one says how many steps a sharper attention costs.",
         ),
@@ -112,9 +130,14 @@ FIGURE = Figure(
             "NN-5",
             origin=derived(),
             statement="Near ties cause the loss: L xi1 / (C p(0)) is near 1 at t = 2000, where 2 L <= 0.25 (settings already near the law).",
-            measure=lambda data: learned(
-                data,
-                data.test_loss * data.xi1 / (data.predicted_test_loss_law * data.predicted_xi1_law),
+            measure=Measure(
+                "test loss times ξ1 over C p(0), t = 2000, each setting of 2 L ≤ 0.25",
+                lambda data: learned(
+                    data,
+                    data.test_loss
+                    * data.xi1
+                    / (data.predicted_test_loss_law * data.predicted_xi1_law),
+                ),
             ),  # 1.01 to 1.12
             bound=between(0.75, 1.4),
             why="Prompts with two almost equally near examples are almost all that keeps the loss from zero.",
@@ -123,7 +146,10 @@ FIGURE = Figure(
             "NN-7",
             origin=derived(),
             statement="xi1 and xi2 over those of the valley, which has d + (xi2 / xi1)^2 in place of d, are near 1 at t = 2000, where 2 L <= 0.25 (settings already near the law).",
-            measure=lambda data: learned(data, valley_share(data)),  # 0.93 to 1.08
+            measure=Measure(
+                "ξ1 and ξ2 over the valley's, t = 2000, each setting of 2 L ≤ 0.25",
+                lambda data: learned(data, valley_share(data)),
+            ),  # 0.93 to 1.08
             bound=between(0.82, 1.3),
             why="It predicts both parameters from d, N, eta and t alone, with no constant left to fit.",
         ),
@@ -131,7 +157,10 @@ FIGURE = Figure(
             "NN-8",
             origin=derived(),
             statement="Attention comes to select the nearest example as t^(-1/3): the exponent of 1 - mean s* from t = 500 on is near -1/3, where 2 L(500) <= 0.21 (settings already near the law).",
-            measure=lambda data: converged(data, late_slope(1 - data.nearest_attention)),
+            measure=Measure(
+                "exponent of 1 − mean s* in t ≥ 500, each setting of 2 L(500) ≤ 0.21",
+                lambda data: converged(data, late_slope(1 - data.nearest_attention)),
+            ),
             bound=between(-0.42, -0.26),  # key 100: -0.30, -0.34, -0.31
             why="The talk calls the layer a nearest neighbor selector; this is how fast it becomes one.",
         ),
@@ -139,7 +168,10 @@ FIGURE = Figure(
             "NN-9",
             origin=interpretation("the talk: softmax is near a hardmax as xi1 >> xi2"),
             statement="xi1 >> xi2 -> infinity, read as: xi1 / xi2 grows as a power of t with an exponent of at least 0.1 from t = 500 on, where 2 L(500) <= 0.21 (settings already near the law).",
-            measure=lambda data: converged(data, late_slope(data.xi1 / data.xi2)),
+            measure=Measure(
+                "exponent of ξ1 / ξ2 in t ≥ 500, each setting with 2 L(500) ≤ 0.21",
+                lambda data: converged(data, late_slope(data.xi1 / data.xi2)),
+            ),
             bound=at_least(0.1),  # key 100: -0.06 to 0.01
             expect="fails",
             why="The limit in the talk would keep the attention of many queries on themselves.",
@@ -148,7 +180,10 @@ FIGURE = Figure(
             "NN-10",
             origin=interpretation(PAPER, "theorem"),
             statement="The layer “can be trained to perform in-context one-nearest neighbor prediction”, read as: for labels 1 and -1 the output has the sign of that prediction on 97 % of the prompts at t = 2000, where 2 L(500) <= 0.21 (settings already near the law).",
-            measure=lambda data: converged(data, last(data.agreement)),  # 0.986 to 0.995
+            measure=Measure(
+                "share of prompts with the 1-NN sign, t = 2000, where 2 L(500) ≤ 0.21",
+                lambda data: converged(data, last(data.agreement)),
+            ),  # 0.986 to 0.995
             bound=at_least(0.97),
             why="A user asks for the right label, which needs much less than a loss of zero.",
         ),

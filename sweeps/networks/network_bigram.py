@@ -11,7 +11,7 @@ import xarray as xr
 from jax.scipy.special import entr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, at_most, derived
+from jaxtheory.claims import Measure, at_least, at_most, derived
 
 from . import THEOREM, Ladder, Trained, panels, parts, rungs_from
 
@@ -115,7 +115,10 @@ FIGURE = Figure(
             "NW-41",
             origin=derived("the theorem, on batches of 128"),
             statement="The theorem's model finds the attended position of at least 0.9 of the tokens after 1000 steps, at both concentrations.",
-            measure=lambda data: data.support_match.sel(rung=THEOREM),
+            measure=Measure(
+                "share of right positions, theorem's model, each concentration",
+                lambda data: data.support_match.sel(rung=THEOREM),
+            ),
             bound=at_least(0.9),
             panel=2,
             why="It is the recovery that the other rungs are compared with.",
@@ -124,8 +127,11 @@ FIGURE = Figure(
             "NW-42",
             origin=derived("measured"),
             statement="Where transitions tell much (concentration 0.3), one layer trained with AdamW for 200 steps attends most to the right position for at least half of the tokens, on average over the rungs up to four heads.",
-            measure=lambda data: data.support_match.sel({"rung": ONE_LAYER, ALPHA: 0.3}).mean(
-                skipna=False
+            measure=Measure(
+                "share of right positions, concentration 0.3, mean of one-layer rungs",
+                lambda data: data.support_match.sel({"rung": ONE_LAYER, ALPHA: 0.3}).mean(
+                    skipna=False
+                ),
             ),
             bound=at_least(0.5),
             panel=2,
@@ -135,8 +141,11 @@ FIGURE = Figure(
             "NW-43",
             origin=derived("measured"),
             statement="Where transitions tell less (concentration 1), one layer trained with AdamW gives the right position at most half of the attention after 200 steps, on average over the rungs up to four heads.",
-            measure=lambda data: data.attended_attention.sel({"rung": ONE_LAYER, ALPHA: 1.0}).mean(
-                skipna=False
+            measure=Measure(
+                "attention to right position, concentration 1, mean of one-layer rungs",
+                lambda data: data.attended_attention.sel({"rung": ONE_LAYER, ALPHA: 1.0}).mean(
+                    skipna=False
+                ),
             ),
             bound=at_most(0.5),
             panel=1,
@@ -146,7 +155,10 @@ FIGURE = Figure(
             "NW-44",
             origin=derived("measured"),
             statement="With learned positions some head gives the right position at least 0.7 of the attention after 200 steps, at both concentrations.",
-            measure=lambda data: data.attended_attention.sel(rung="+ learned positions"),
+            measure=Measure(
+                "attention to right position, learned positions, each concentration",
+                lambda data: data.attended_attention.sel(rung="+ learned positions"),
+            ),
             bound=at_least(0.7),
             panel=1,
             why="The rung that repairs the mechanism is the one that gives every place a vector of its own, as the theory does.",
@@ -155,7 +167,10 @@ FIGURE = Figure(
             "NW-45",
             origin=derived("the two stages of the theory"),
             statement="In the theorem's model the excess loss needs at least 0.5 of the steps in which it falls by half for its first tenth, at both concentrations (an exponential: 0.15).",
-            measure=lambda data: data.stage_one.sel(rung=THEOREM),
+            measure=Measure(
+                "steps to 0.1 of the loss's fall over steps to half, theorem's model",
+                lambda data: data.stage_one.sel(rung=THEOREM),
+            ),
             bound=at_least(0.5),
             panel=3,
             why="It is the plateau of the first stage, which the other rungs are compared with.",
@@ -164,7 +179,10 @@ FIGURE = Figure(
             "NW-46",
             origin=derived("measured"),
             statement="In the networks trained with AdamW at concentration 0.3 the excess loss, once the loss is that of the tokens' stationary law, needs at least 0.2 of the steps in which it falls by half for its first tenth, on average over the rungs on which it falls by more than 5 %.",
-            measure=lambda data: data.stage_one.sel({"rung": ADAM, ALPHA: 0.3}).mean(),
+            measure=Measure(
+                "steps to 0.1 of loss's fall over steps to half, concentration 0.3",
+                lambda data: data.stage_one.sel({"rung": ADAM, ALPHA: 0.3}).mean(),
+            ),
             bound=at_least(0.2),
             panel=3,
             why="The two stages of the theorem are seen in standard networks, with residual, layer norm, MLP, heads and depth.",
@@ -173,7 +191,10 @@ FIGURE = Figure(
             "NW-47",
             origin=derived("measured"),
             statement="When the loss of the networks trained with AdamW at concentration 0.3 is that of the tokens' stationary law for the first time, attention has gone at most 0.4 of its way, on average over the rungs on which it rises by more than 0.05.",
-            measure=lambda data: data.attention_at_unigram.sel({"rung": ADAM, ALPHA: 0.3}).mean(),
+            measure=Measure(
+                "share of its rise that attention has made at the unigram loss, mean",
+                lambda data: data.attention_at_unigram.sel({"rung": ADAM, ALPHA: 0.3}).mean(),
+            ),
             bound=at_most(0.4),
             panel=4,
             why="A network learns the frequencies of the tokens first, with which the theory starts, and then where to look.",

@@ -13,7 +13,7 @@ import xarray as xr
 
 import jaxtheory
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, derived, last
+from jaxtheory.claims import Measure, at_least, derived, last
 from jaxtheory.theories.group_sparse import data as law
 
 from . import Ladder, Trained, panels, parts, rungs_from
@@ -95,8 +95,9 @@ FIGURE = Figure(
             "NW-51",
             origin=derived("measured"),
             statement="In one layer the downstream accuracy after 100 steps on 20 samples is at least 0.03 larger from the trained weights than from scratch, on average over the rungs.",
-            measure=lambda data: (
-                gain(data).sel({"rung": ONE_LAYER, SAMPLES: 20}).mean(skipna=False)
+            measure=Measure(
+                "gain in downstream accuracy by trained weights, one layer, 20 samples",
+                lambda data: gain(data).sel({"rung": ONE_LAYER, SAMPLES: 20}).mean(skipna=False),
             ),
             bound=at_least(0.03),
             why="It is what pre-training is for: the selection carries over to another classifier.",
@@ -105,8 +106,9 @@ FIGURE = Figure(
             "NW-52",
             origin=derived("measured"),
             statement="In one layer the downstream accuracy after 100 steps on 100 samples is at least 0.03 larger from the trained weights than from scratch, on average over the rungs.",
-            measure=lambda data: (
-                gain(data).sel({"rung": ONE_LAYER, SAMPLES: 100}).mean(skipna=False)
+            measure=Measure(
+                "gain in downstream accuracy by trained weights, one layer, 100 samples",
+                lambda data: gain(data).sel({"rung": ONE_LAYER, SAMPLES: 100}).mean(skipna=False),
             ),
             bound=at_least(0.03),
             why="From scratch even five times the samples do not tell the group as well as the first task did.",

@@ -3,7 +3,7 @@
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, at_most, derived
+from jaxtheory.claims import Measure, at_least, at_most, derived
 
 from . import THEOREM, Ladder, panels, parts, rungs_from
 
@@ -45,7 +45,10 @@ FIGURE = Figure(
             "NW-11",
             origin=derived("the selection theorem, on 500 samples"),
             statement="In the theorem's model the relevant group has at least 0.8 of the attention, wherever it stands.",
-            measure=lambda data: data.group_attention.sel(rung=THEOREM),
+            measure=Measure(
+                "attention to the relevant group, theorem's model, each place of it",
+                lambda data: data.group_attention.sel(rung=THEOREM),
+            ),
             bound=at_least(0.8),
             panel=1,
             why="It is the selection that the other rungs are compared with.",
@@ -54,7 +57,10 @@ FIGURE = Figure(
             "NW-12",
             origin=derived("measured"),
             statement="In one layer trained with AdamW some head gives the relevant group at least 0.85 of the attention: with residual, layer norm, MLP and four heads as without.",
-            measure=lambda data: data.group_attention.sel(rung=ONE_LAYER),
+            measure=Measure(
+                "attention to the relevant group, best head, each one-layer AdamW rung",
+                lambda data: data.group_attention.sel(rung=ONE_LAYER),
+            ),
             bound=at_least(0.85),
             panel=1,
             why="The mechanism of the theorem survives all but depth.",
@@ -63,7 +69,10 @@ FIGURE = Figure(
             "NW-13",
             origin=derived("measured"),
             statement="In one layer trained with AdamW the relevant group keeps at least 0.85 of the attention on the downstream samples, which the network has not seen: with residual, layer norm, MLP and four heads as without.",
-            measure=lambda data: data.downstream_attention.sel(rung=ONE_LAYER),
+            measure=Measure(
+                "attention to the group on downstream samples, each one-layer rung",
+                lambda data: data.downstream_attention.sel(rung=ONE_LAYER),
+            ),
             bound=at_least(0.85),
             panel=2,
             why="Attention that transfers is what makes the downstream task cheap in the theory.",
@@ -72,7 +81,10 @@ FIGURE = Figure(
             "NW-14",
             origin=derived("measured"),
             statement="With two layers of four heads no head gives the relevant group at place 4 more than 0.75 of the attention.",
-            measure=lambda data: data.group_attention.sel({"rung": "+ depth 2", STAR: 4}),
+            measure=Measure(
+                "attention to the group, best head, two layers of four heads, place 4",
+                lambda data: data.group_attention.sel({"rung": "+ depth 2", STAR: 4}),
+            ),
             bound=at_most(0.75),
             panel=1,
             why="With two layers the label can be computed without one head that selects.",

@@ -3,7 +3,7 @@
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, at_most, derived
+from jaxtheory.claims import Measure, at_least, at_most, derived
 
 from . import THEOREM, Ladder, panels, parts, rungs_from
 
@@ -48,7 +48,10 @@ FIGURE = Figure(
             "NW-21",
             origin=derived("the theorem, on 1000 prompts"),
             statement="In the theorem's model the nearest example has at least 0.75 of the attention after 2000 steps.",
-            measure=lambda data: data.nearest_attention.sel({"rung": THEOREM, DELTA: 0.1}),
+            measure=Measure(
+                "attention to the nearest example, theorem's model, separation 0.1",
+                lambda data: data.nearest_attention.sel({"rung": THEOREM, DELTA: 0.1}),
+            ),
             bound=at_least(0.75),
             panel=1,
             why="It is the mechanism that the other rungs are compared with.",
@@ -57,7 +60,10 @@ FIGURE = Figure(
             "NW-22",
             origin=derived("measured"),
             statement="In one layer of one head trained with AdamW the nearest example has at least 0.75 of the attention: with residual, layer norm and MLP as without.",
-            measure=lambda data: data.nearest_attention.sel({"rung": ONE_HEAD, DELTA: 0.1}),
+            measure=Measure(
+                "attention to the nearest example, each one-head rung with AdamW",
+                lambda data: data.nearest_attention.sel({"rung": ONE_HEAD, DELTA: 0.1}),
+            ),
             bound=at_least(0.75),
             panel=1,
             why="The mechanism of the theorem does not need merged weights or the start of the theorem.",
@@ -66,7 +72,10 @@ FIGURE = Figure(
             "NW-23",
             origin=derived("measured"),
             statement="One layer of one head trained with AdamW has the sign of one-nearest-neighbor prediction on at least 0.88 of the prompts: with residual, layer norm and MLP as without.",
-            measure=lambda data: data.accuracy.sel({"rung": ONE_HEAD, DELTA: 0.1}),
+            measure=Measure(
+                "share of prompts with the sign of 1-NN, each one-head rung with AdamW",
+                lambda data: data.accuracy.sel({"rung": ONE_HEAD, DELTA: 0.1}),
+            ),
             bound=at_least(0.88),
             panel=0,
             why="The rule is learned from 1000 prompts, not the prompts.",
@@ -75,7 +84,10 @@ FIGURE = Figure(
             "NW-24",
             origin=derived("measured"),
             statement="The mean squared error of one layer of one head trained with AdamW stays below 0.04 where the query is an example and the other examples are 0.5 away or more.",
-            measure=lambda data: data.shift_error.sel({"rung": ONE_HEAD, DELTA: 0.5}),
+            measure=Measure(
+                "mean squared error under shift, separation 0.5, each one-head rung",
+                lambda data: data.shift_error.sel({"rung": ONE_HEAD, DELTA: 0.5}),
+            ),
             bound=at_most(0.04),
             panel=2,
             why="The theorem promises a small error under shift, which networks of one head keep.",
@@ -84,7 +96,10 @@ FIGURE = Figure(
             "NW-25",
             origin=derived("measured"),
             statement="With two layers of four heads no head gives the nearest example more than 0.8 of the attention.",
-            measure=lambda data: data.nearest_attention.sel({"rung": "+ depth 2", DELTA: 0.1}),
+            measure=Measure(
+                "attention to the nearest example, best head of two layers of four",
+                lambda data: data.nearest_attention.sel({"rung": "+ depth 2", DELTA: 0.1}),
+            ),
             bound=at_most(0.8),
             panel=1,
             why="With several heads and layers the rule is spread over them, and is followed less well.",

@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, at_most, derived, last
+from jaxtheory.claims import Measure, at_least, at_most, derived, last
 from jaxtheory.theories.low_rank.analyses.neurons import SMALL
 
 from . import THEOREM, Ladder, Trained, panels, parts, rungs_from
@@ -106,7 +106,9 @@ FIGURE = Figure(
             "NW-31",
             origin=derived("measured"),
             statement="On every rung at least 0.9 of the test samples are classified rightly, at a noise of 0.1 and of 0.4.",
-            measure=lambda data: data.accuracy,
+            measure=Measure(
+                "test accuracy, each rung, noise of 0.1 and of 0.4", lambda data: data.accuracy
+            ),
             bound=at_least(0.9),
             panel=0,
             why="The majority is as easy for a standard Transformer as for the theorem's model.",
@@ -115,7 +117,10 @@ FIGURE = Figure(
             "NW-32",
             origin=derived("measured"),
             statement="The best head has at most 0.75 of its attention on the label's tokens, on average over all rungs and both noises, where uniform attention has 0.5.",
-            measure=lambda data: data.relevant_attention.mean(skipna=False),
+            measure=Measure(
+                "attention to the label's tokens, best head, mean over rungs and noises",
+                lambda data: data.relevant_attention.mean(skipna=False),
+            ),
             bound=at_most(0.75),
             panel=1,
             why="The hinge loss is at 0 long before attention has concentrated, on every rung.",
@@ -124,7 +129,10 @@ FIGURE = Figure(
             "NW-33",
             origin=derived("the low-rank theorem, on 300 samples"),
             statement="In the theorem's model the third singular value of the updates of W_Q and W_K is at most 0.25 of the largest, at a noise of 0.1 and of 0.4.",
-            measure=lambda data: data.third_value.sel(rung=THEOREM),
+            measure=Measure(
+                "mean s₃/s₁ of the updates of W_Q and W_K, theorem's model, each noise",
+                lambda data: data.third_value.sel(rung=THEOREM),
+            ),
             bound=at_most(0.25),
             panel=2,
             why="It is the low rank that the other rungs are compared with.",
@@ -133,7 +141,10 @@ FIGURE = Figure(
             "NW-34",
             origin=derived("measured"),
             statement="From AdamW on the third singular value of the updates of W_Q and W_K is at least 0.3 of the largest, on average over the rungs and both noises.",
-            measure=lambda data: data.third_value.sel(rung=ADAM).mean(skipna=False),
+            measure=Measure(
+                "mean s₃/s₁ of the updates of W_Q and W_K, rungs from AdamW on",
+                lambda data: data.third_value.sel(rung=ADAM).mean(skipna=False),
+            ),
             bound=at_least(0.3),
             panel=2,
             why="The low rank of the theorem is that of plain gradient descent, and is blurred by the optimizer that people use.",
@@ -142,7 +153,10 @@ FIGURE = Figure(
             "NW-35",
             origin=derived("the theory, on 300 samples"),
             statement="In the theorem's model at least 0.15 of the neurons change by less than 0.33 of the 95 % quantile, at a noise of 0.1 and of 0.4.",
-            measure=lambda data: data.small_changes.sel(rung=THEOREM),
+            measure=Measure(
+                "share of neurons changed by < 0.33 of 95 % quantile, theorem's model",
+                lambda data: data.small_changes.sel(rung=THEOREM),
+            ),
             bound=at_least(0.15),
             panel=3,
             why="These are the neurons that the theory prunes.",
@@ -151,7 +165,10 @@ FIGURE = Figure(
             "NW-36",
             origin=derived("measured"),
             statement="In the MLPs of the networks trained with AdamW at most 0.05 of the neurons change by less than 0.33 of the 95 % quantile, on average over the rungs and both noises.",
-            measure=lambda data: data.small_changes.sel(rung=WITH_MLP).mean(skipna=False),
+            measure=Measure(
+                "share of MLP neurons changed by < 0.33 of the 95 % quantile, AdamW",
+                lambda data: data.small_changes.sel(rung=WITH_MLP).mean(skipna=False),
+            ),
             bound=at_most(0.05),
             panel=3,
             why="With AdamW every neuron moves, so that none stay small to be pruned.",

@@ -9,7 +9,7 @@ import xarray as xr
 
 import jaxtheory
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, at_most, between, derived, last
+from jaxtheory.claims import Measure, at_least, at_most, between, derived, last
 from jaxtheory.theories.attention_pruning import model, predictions
 from jaxtheory.theories.attention_pruning.analyses import pruning
 
@@ -128,8 +128,9 @@ FIGURE = Figure(
             "NW-61",
             origin=derived("figure 2(c) of the source, on trained weights"),
             statement="With half or 0.8 of the weights pruned the gradient mask has a smaller error than Wanda and SparseGPT on the attention layers of trained networks, by 0.05 or more on average over both shares and the rungs of one head.",
-            measure=lambda data: (
-                lead(data).sel({"rung": TRAINED, RHO: [0.5, 0.8]}).mean(skipna=False)
+            measure=Measure(
+                "mean error, mask minus better of Wanda and SparseGPT, ρ = 0.5 and 0.8",
+                lambda data: lead(data).sel({"rung": TRAINED, RHO: [0.5, 0.8]}).mean(skipna=False),
             ),
             bound=at_most(-0.05),
             why="The advantage of the source is real on weights that gradient descent has found, not only on random ones.",
@@ -138,7 +139,10 @@ FIGURE = Figure(
             "NW-62",
             origin=derived("measured"),
             statement="With a fifth of the weights pruned the gradient mask has a larger error on the attention layers of trained networks than the better of Wanda and SparseGPT, by 0.03 or more on average over the rungs of one head.",
-            measure=lambda data: lead(data).sel({"rung": TRAINED, RHO: 0.2}).mean(skipna=False),
+            measure=Measure(
+                "mean error, mask minus better of Wanda and SparseGPT, trained, ρ = 0.2",
+                lambda data: lead(data).sel({"rung": TRAINED, RHO: 0.2}).mean(skipna=False),
+            ),
             bound=at_least(0.03),
             why="Who prunes few weights should not use the mask on trained layers, where its lead of the theory's random weights is gone.",
         ),
@@ -146,8 +150,13 @@ FIGURE = Figure(
             "NW-63",
             origin=derived("measured"),
             statement="With half of the weights pruned the error of the gradient mask on trained attention layers and that of the smallest entries of W = W_Q W_K^T differ by at most 0.05, on average over the rungs of one head.",
-            measure=lambda data: (
-                (data.gradient - data.magnitude).sel({"rung": TRAINED, RHO: 0.5}).mean(skipna=False)
+            measure=Measure(
+                "mean error, mask minus magnitude of W, trained layers, ρ = 0.5",
+                lambda data: (
+                    (data.gradient - data.magnitude)
+                    .sel({"rung": TRAINED, RHO: 0.5})
+                    .mean(skipna=False)
+                ),
             ),
             bound=between(-0.05, 0.05),
             why="Most of the advantage comes from pruning the fused weights, which needs no gradient.",

@@ -3,7 +3,7 @@
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, at_most, derived, last
+from jaxtheory.claims import Measure, at_least, at_most, derived, last
 
 from . import THEOREM, Ladder, panels, parts, rungs_from
 
@@ -48,7 +48,10 @@ FIGURE = Figure(
             "NW-1",
             origin=derived("the failure theorem, on 200 walks"),
             statement="At p = 1 and N = 2K + 1 the theorem's model answers no better than 0.25 (a guess: 1/6).",
-            measure=lambda data: data.accuracy.sel({"rung": THEOREM, P: 1.0}),
+            measure=Measure(
+                "accuracy of the theorem's model at p = 1 and N = 2K + 1",
+                lambda data: data.accuracy.sel({"rung": THEOREM, P: 1.0}),
+            ),
             bound=at_most(0.25),
             panel=0,
             why="It is the failure that the other rungs are compared with.",
@@ -57,7 +60,10 @@ FIGURE = Figure(
             "NW-2",
             origin=derived("measured"),
             statement="At p = 1 the network answers with accuracy of at least 0.95 on every rung from separate weights on.",
-            measure=lambda data: data.accuracy.sel({"rung": NETWORKS, P: 1.0}),
+            measure=Measure(
+                "accuracy at p = 1, each rung from separate weights on",
+                lambda data: data.accuracy.sel({"rung": NETWORKS, P: 1.0}),
+            ),
             bound=at_least(0.95),
             panel=0,
             why="The failure at p = 1 is one of the zero start of merged weights, and no network that people train has it.",
@@ -66,8 +72,11 @@ FIGURE = Figure(
             "NW-3",
             origin=derived("measured"),
             statement="At p = 1 the best head gives the parent at most 0.4 of the attention, on average over all networks.",
-            measure=lambda data: data.parent_attention.sel({"rung": NETWORKS, P: 1.0}).mean(
-                skipna=False
+            measure=Measure(
+                "attention to the parent, best head, p = 1, mean over networks",
+                lambda data: data.parent_attention.sel({"rung": NETWORKS, P: 1.0}).mean(
+                    skipna=False
+                ),
             ),
             bound=at_most(0.4),
             panel=1,
@@ -77,8 +86,11 @@ FIGURE = Figure(
             "NW-4",
             origin=derived("measured"),
             statement="At p = 0.5 and 0.7 together some head selects the parent in at least 0.6 of the networks.",
-            measure=lambda data: data.parent_selected.sel({"rung": NETWORKS, P: [0.5, 0.7]}).mean(
-                skipna=False
+            measure=Measure(
+                "share of networks with a head on the parent, p = 0.5 and 0.7",
+                lambda data: data.parent_selected.sel({"rung": NETWORKS, P: [0.5, 0.7]}).mean(
+                    skipna=False
+                ),
             ),
             bound=at_least(0.6),
             panel=2,
@@ -88,7 +100,10 @@ FIGURE = Figure(
             "NW-5",
             origin=derived("the selection theorem, on 200 walks"),
             statement="At p = 0.5 and 0.7 the parent has at least 0.95 of the attention in the theorem's model.",
-            measure=lambda data: data.parent_attention.sel({"rung": THEOREM, P: [0.5, 0.7]}),
+            measure=Measure(
+                "attention to the parent in the theorem's model, p = 0.5 and 0.7",
+                lambda data: data.parent_attention.sel({"rung": THEOREM, P: [0.5, 0.7]}),
+            ),
             bound=at_least(0.95),
             panel=1,
             why="It is the selection that the other rungs are compared with.",

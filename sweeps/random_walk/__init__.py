@@ -23,7 +23,7 @@ PAPER, TALK = (
     "Transformers Learn Random Walk Prediction (talk)",
 )
 THEOREM = f"{TALK}, theorem"
-Measure = Callable[[xr.Dataset], xr.DataArray]
+Function = Callable[[xr.Dataset], xr.DataArray]
 K, N, M, B = "num_states", "length", "encoding_dim", "num_sequences"
 P, ETA, DELTA = "clockwise_probability", "learning_rate", "perturbation"
 V = "value_direction_error"

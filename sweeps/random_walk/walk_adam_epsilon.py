@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, at_most, between, derived, last
+from jaxtheory.claims import Measure, at_least, at_most, between, derived, last
 from jaxtheory.theories.random_walk import laws
 
 from . import CIRCLE6, ETA, THEORY, right
@@ -110,7 +110,9 @@ FIGURE = Figure(
             "RW-50",
             origin=derived("measured"),
             statement="In three quarters of the experiments no run of Adam with the usual offset 1e-8 selects the parent and predicts optimally, on u, w or on W, with a warm-up of 30 steps or without, nor does one of sign descent.",
-            measure=usual,
+            measure=Measure(
+                "parent selected, accuracy best: sign descent, Adam, ε = 1e-8 (1: yes)", usual
+            ),
             bound=at_most(0),
             q=0.75,
             why="Adam's first steps are those of sign descent, and a warm-up makes them shorter without turning them.",
@@ -119,7 +121,9 @@ FIGURE = Figure(
             "RW-51",
             origin=derived("measured"),
             statement="In three quarters of the experiments all runs of Adam with a larger offset, ε = 10 on u, w and ε = 0.01 on W, select the parent and predict optimally, with a warm-up as without.",
-            measure=repaired,
+            measure=Measure(
+                "parent selected, accuracy best: Adam, ε = 10 (u, w), 0.01 (W) (1: yes)", repaired
+            ),
             bound=at_least(1),
             q=0.75,
             why="One number of the optimizer, which is rarely tuned, decides whether attention learns the parent.",
@@ -128,7 +132,9 @@ FIGURE = Figure(
             "RW-52",
             origin=derived("first step of Adam"),
             statement="After Adam's first step the contrast of V, (max V − min V)/max V, is that of plain descent times ε/(ε + g), where g is the smallest slope of V for infinitely many sequences: the ratio of both is between 0.9 and 1.25, for ε from 1e-4 to 10.",
-            measure=factor,
+            measure=Measure(
+                "contrast of V, Adam's first step over descent's × ε/(ε + g), each ε", factor
+            ),
             bound=between(0.9, 1.25),
             why="It says how large the offset must be: an ε far below the slopes leaves V flat, and the second step then cannot tell the parent from other tokens.",
         ),

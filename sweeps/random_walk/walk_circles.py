@@ -6,7 +6,7 @@ The circle of the talk has K = 20, N = 101, the smaller one K = 6, N = 97.
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, at_most, derived, interpretation, printed
+from jaxtheory.claims import Measure, at_least, at_most, derived, interpretation, printed
 
 from . import FULL, OF_V, ON_CIRCLE6, QUICK, TALK, K, N, P, V, optimal, predicted
 
@@ -60,7 +60,10 @@ FIGURE = Figure(
             "RW-1",
             origin=printed(TALK, "corollary"),
             statement="At p = 1/2, “The trained transformer achieves optimal prediction accuracy”, 1/2, on both circles (1000 sequences each).",
-            measure=lambda data: optimal(data).sel({P: 0.5}),
+            measure=Measure(
+                "accuracy optimal at p = 1/2, t = 50, each circle (1: yes)",
+                lambda data: optimal(data).sel({P: 0.5}),
+            ),
             bound=at_least(1),
             why="It is the talk's own experiment, and the least that training must give.",
         ),
@@ -68,7 +71,10 @@ FIGURE = Figure(
             "RW-2",
             origin=interpretation(TALK, "theorem"),
             statement="At p = 1/2, “Softmax attention selects the “direct parent” token”, read as at least 0.999 of the attention from t = 4 on, on both circles (1000 sequences each).",
-            measure=lambda data: data.parent_attention.sel({P: 0.5, "step": slice(4, None)}),
+            measure=Measure(
+                "attention on the parent, p = 1/2, each circle and t from 4 to 50",
+                lambda data: data.parent_attention.sel({P: 0.5, "step": slice(4, None)}),
+            ),
             bound=at_least(0.999),
             diverged="violates",
             why="The trained layer can be interpreted because its attention is nearly one-hot after a few steps.",
@@ -77,7 +83,10 @@ FIGURE = Figure(
             "RW-8",
             origin=derived("derived: the theorem's symmetry holds on every sample"),
             statement="At p = 1 and N = rK + 1 the failure does not need infinitely many sequences: on every sample all tokens keep the same attention, within 1e-12 at each step.",
-            measure=lambda data: data.attention_spread.sel({P: 1.0}),
+            measure=Measure(
+                "max − min of attention over tokens, p = 1, each circle, at every step",
+                lambda data: data.attention_spread.sel({P: 1.0}),
+            ),
             bound=at_most(1e-12),
             q=1,
             diverged="violates",

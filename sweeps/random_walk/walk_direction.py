@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, between, derived, last, printed
+from jaxtheory.claims import Measure, at_least, between, derived, last, printed
 
 from . import OF_V, ON_CIRCLE6, QUICK, TALK, THEOREM, P, V, end, optimal, predicted, right
 
@@ -67,8 +67,11 @@ FIGURE = Figure(
             "RW-11",
             origin=printed(TALK, "theorem"),
             statement="“The value matrix converges to the true transition matrix in direction”: v(1)/v(-1) = (p/(1-p))^a with a = 1 (mean over eight p, where the parent is selected).",
-            measure=odds_exponent,
+            measure=Measure(
+                "exponent of v(1)/v(−1) in p/(1−p), mean over p with parent selected", odds_exponent
+            ),
             bound=between(0.9, 1.1),
+            law=1,
             expect="fails",
             why="If it held, the transition matrix could be read off the trained weights.",
         ),
@@ -76,15 +79,21 @@ FIGURE = Figure(
             "RW-12",
             origin=derived(),
             statement="V takes the direction of sqrt(Pi^T), entry by entry: v(1)/v(-1) = (p/(1-p))^a with a = 1/2 (mean over eight p, where the parent is selected).",
-            measure=odds_exponent,
+            measure=Measure(
+                "exponent of v(1)/v(−1) in p/(1−p), mean over p with parent selected", odds_exponent
+            ),
             bound=between(0.45, 0.55),
+            law=0.5,
             why="It corrects the theorem: squares of the trained entries give the transition matrix.",
         ),
         Claim(
             "RW-14",
             origin=printed(TALK, "corollary"),
             statement="For 0 < p < 1, “The trained transformer achieves optimal prediction accuracy”, max(p, 1 - p): K = 6, three quarters of nine p from 0.05 to 0.95 (1000 sequences each).",
-            measure=lambda data: optimal(data).mean(),
+            measure=Measure(
+                "share of nine p from 0.05 to 0.95 with accuracy max(p, 1 − p), K = 6",
+                lambda data: optimal(data).mean(),
+            ),
             bound=at_least(0.75),
             why="Accuracy asks only for the largest entry, so it survives the wrong direction of V.",
         ),

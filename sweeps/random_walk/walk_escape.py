@@ -3,7 +3,7 @@
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, at_most, derived, interpretation, last
+from jaxtheory.claims import Measure, at_least, at_most, derived, interpretation, last
 from jaxtheory.theories.random_walk import Config
 
 from . import DELTA, ETA, TALK, THEORY, P, predicted
@@ -79,7 +79,10 @@ FIGURE = Figure(
             "RW-28",
             origin=interpretation(TALK, "ridge of bad points"),
             statement="For p = 1 and N = rK + 1, “a “ridge” of bad points”, read as one that every disturbance of the start leaves: the accuracy is 1 at t = 50, η = 1.",
-            measure=lambda data: last(data.accuracy).sel({ETA: 1.0}),
+            measure=Measure(
+                "accuracy at t = 50, p = 1, η = 1, each disturbance δ of the start",
+                lambda data: last(data.accuracy).sel({ETA: 1.0}),
+            ),
             bound=at_least(1 - 1e-9),
             q=1,
             diverged="violates",
@@ -89,7 +92,10 @@ FIGURE = Figure(
             "RW-30",
             origin=derived(),
             statement="At p = 1 and N = rK + 1 the step at which tokens differ by half the uniform attention is that of linear theory within a step, for disturbances of the start from 1e-14 to 1e-2.",
-            measure=lambda data: abs(escape(data) - escape(data, LINEAR)),
+            measure=Measure(
+                "error of linear theory's escape time, in steps, each δ and η",
+                lambda data: abs(escape(data) - escape(data, LINEAR)),
+            ),
             bound=at_most(1.0),
             diverged="violates",
             why="It predicts how long the symmetric run lasts for a disturbance of a given size.",

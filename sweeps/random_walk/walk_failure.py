@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, at_most, derived, last, printed
+from jaxtheory.claims import Measure, at_least, at_most, derived, last, printed
 from jaxtheory.theories.random_walk import Config
 
 from . import ETA, TALK, THEORY, K, N, P, end
@@ -87,7 +87,9 @@ FIGURE = Figure(
             "RW-9",
             origin=printed(TALK, "failure theorem"),
             statement="For p in {0, 1} and N = rK + 1, on the exact law, a “Random guess” (accuracy 1/K), V proportional to 11^T and equal attention on all tokens at every step, with three losses and two rates: all within 1e-12.",
-            measure=asymmetry,
+            measure=Measure(
+                "largest of |accuracy − 1/K|, spreads of attention and V, N = rK + 1", asymmetry
+            ),
             bound=at_most(1e-12),
             q=1,
             diverged="violates",
@@ -98,7 +100,10 @@ FIGURE = Figure(
             "RW-10",
             origin=derived("derived from the failure theorem's condition"),
             statement="For p in {0, 1} and N != rK + 1, on the exact law, the accuracy is 1 from the first step on (t = 1 to 20).",
-            measure=lambda data: circles(data, False).accuracy.sel(step=slice(1, 20)),
+            measure=Measure(
+                "accuracy for p = 0 and 1, N ≠ rK + 1, each run, at every t = 1 to 20",
+                lambda data: circles(data, False).accuracy.sel(step=slice(1, 20)),
+            ),
             bound=at_least(1 - 1e-9),
             q=1,
             diverged="violates",

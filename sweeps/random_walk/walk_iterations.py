@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, between, derived, interpretation, last
+from jaxtheory.claims import Measure, at_least, between, derived, interpretation, last
 from jaxtheory.theories.random_walk import CIRCLE6
 
 from . import QUICK, TALK, THEOREM, THEORY, P, V, optimum, predicted
@@ -92,7 +92,9 @@ FIGURE = Figure(
             "RW-47",
             origin=interpretation(TALK, "theorem and corollary"),
             statement="“for any polynomial iteration number” from T_0 on, read as t = 4 to N^3 (N = 25): at each recorded step the parent has 0.999 of the attention and the accuracy is max(p, 1 - p) (p = 1/2 and 0.7).",
-            measure=lasting,
+            measure=Measure(
+                "attention on parent ≥ 0.999, accuracy best from t = 4, each p (1: yes)", lasting
+            ),
             bound=at_least(1),
             why="Descent on a finite sample could unlearn the selection later, and it does not.",
         ),
@@ -100,8 +102,12 @@ FIGURE = Figure(
             "RW-48",
             origin=derived(),
             statement="On B sequences the rate O(1/sqrt T) ends: at t = N^3 the squared direction error of V relative to sqrt(Pi^T) is that of the counts of steps, (2K - 1)/(4B), plus that of infinitely many sequences at p = 1/2, within a factor of 1.5 (mean over p = 1/2 and 0.7).",
-            measure=floor_ratio,
+            measure=Measure(
+                "V's squared direction error to √Πᵀ over predicted, t = N³, mean over p",
+                floor_ratio,
+            ),
             bound=between(2 / 3, 1.5),
+            law=1,
             why="It says how many sequences a given accuracy of the value matrix needs.",
         ),
     ),

@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, exponent, interpretation, last
+from jaxtheory.claims import Measure, at_least, exponent, interpretation, last
 
 from . import FULL, ON_CIRCLE6, QUICK, TALK, THEOREM, M, N, P, end, right
 
@@ -102,7 +102,10 @@ FIGURE = Figure(
             "RW-24",
             origin=interpretation(TALK, "theorem"),
             statement="“Under certain conditions”, read as M >= N^1.5: the parent is selected in three quarters of the settings with N from 7 to 97.",
-            measure=lambda data: right(data.isel(case=data[M] >= data[N] ** 1.5 - 0.5)).mean(),
+            measure=Measure(
+                "share of settings (N, M, p) with M ≥ N^1.5 that select the parent",
+                lambda data: right(data.isel(case=data[M] >= data[N] ** 1.5 - 0.5)).mean(),
+            ),
             bound=at_least(0.75),
             panel=-1,
             why="The talk leaves out its conditions; this one is enough.",
@@ -111,7 +114,10 @@ FIGURE = Figure(
             "RW-26",
             origin=interpretation(TALK, "theorem: exp(-Omega(N))"),
             statement="At M = 4 N^1.5, 1 - exp(-Omega(N)), read as: -log(1 - attention on the parent) grows with N with an exponent of at least 0.75 (mean over p = 1/2 and 0.8).",
-            measure=lambda data: exponent(sharpness(of_rule(data, "M = 4 N^1.5")), N).mean(),
+            measure=Measure(
+                "exponent of −log(1 − parent attention) in N, M = 4 N^1.5, mean over p",
+                lambda data: exponent(sharpness(of_rule(data, "M = 4 N^1.5")), N).mean(),
+            ),
             bound=at_least(0.75),
             why="It is the theorem's rate: longer sequences give exponentially sharper attention.",
         ),

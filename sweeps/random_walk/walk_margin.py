@@ -9,7 +9,7 @@ from jax import Array
 
 import jaxtheory
 from jaxtheory import Claim, Figure, observables, plot
-from jaxtheory.claims import at_least, at_most, derived, last
+from jaxtheory.claims import Measure, at_least, at_most, derived, last
 from jaxtheory.theories.random_walk import model
 
 from . import CIRCLE6, ETA, THEORY, P
@@ -84,7 +84,10 @@ FIGURE = Figure(
             "RW-53",
             origin=derived("measured"),
             statement="With small steps, η = 0.01 and 0.03, W nears the smallest matrix that gives the parent a margin over all other tokens: their cosine is at least 0.95 at t = 3000, at each p.",
-            measure=lambda data: last(data[MARGIN]).sel({ETA: slice(None, SMALL)}),
+            measure=Measure(
+                "cosine of W and max-margin matrix, t = 3000, η = 0.01, 0.03, each p",
+                lambda data: last(data[MARGIN]).sel({ETA: slice(None, SMALL)}),
+            ),
             bound=at_least(0.95),
             panel=0,
             why="The theory of max-margin token selection keeps V fixed, and here V is trained along with W.",
@@ -93,7 +96,10 @@ FIGURE = Figure(
             "RW-54",
             origin=derived("measured"),
             statement="At η = 1 W does not near the smallest matrix that gives the parent a margin over all other tokens: their cosine is at most 0.2 at t = 3000, at each p.",
-            measure=lambda data: last(data[MARGIN]).sel({ETA: USUAL}),
+            measure=Measure(
+                "cosine of W and max-margin matrix, t = 3000, η = 1, each p",
+                lambda data: last(data[MARGIN]).sel({ETA: USUAL}),
+            ),
             bound=at_most(0.2),
             panel=0,
             why="One large step makes most of W, and what selects the parent afterwards turns W only as the logarithm of t.",

@@ -3,9 +3,9 @@
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, at_most, derived, last
+from jaxtheory.claims import Measure, at_least, at_most, derived, last
 
-from . import CIRCLE6, ETA, OF_V, THEORY, Measure, V, right
+from . import CIRCLE6, ETA, OF_V, THEORY, Function, V, right
 
 RATES = {
     "sgd": [0.25, 1.0, 4.0],
@@ -20,7 +20,7 @@ ADAM = ("adam", "adam_literal")
 LINEAR = ("sgd", "momentum", "sgd_cosine")
 
 
-def restrict(measure: Measure, *algorithms: str) -> Measure:
+def restrict(measure: Function, *algorithms: str) -> Function:
     """A measure of the runs of some algorithms."""
     return lambda data: plot.optimizers.stack(measure(data), ETA, *algorithms)
 
@@ -75,7 +75,10 @@ FIGURE = Figure(
             "RW-42",
             origin=derived("measured"),
             statement="In most experiments all runs with gradient descent, momentum and cosine decay give the parent the most attention and predict optimally, at each of three rates.",
-            measure=restrict(solved, *LINEAR),
+            measure=Measure(
+                "parent selected, accuracy best: descent, momentum, cosine (1: yes)",
+                restrict(solved, *LINEAR),
+            ),
             bound=at_least(1),
             q=0.75,
             why="The theorem is about plain gradient descent; two common changes of it do no harm.",
@@ -84,7 +87,10 @@ FIGURE = Figure(
             "RW-43",
             origin=derived("measured"),
             statement="Of Adam's six runs, three on u, w and three on W, at most a quarter give the parent the most attention and predict optimally. Its first step makes all entries of V equal, so that the output does not depend on attention.",
-            measure=lambda data: restrict(solved, *ADAM)(data).mean(),
+            measure=Measure(
+                "share of Adam's six runs with parent selected and accuracy optimal",
+                lambda data: restrict(solved, *ADAM)(data).mean(),
+            ),
             bound=at_most(0.25),
             panel=0,
             why="Practice trains with Adam, which meets the same symmetry that the failure theorem describes.",

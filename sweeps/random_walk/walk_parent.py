@@ -6,7 +6,7 @@ import xarray as xr
 
 import jaxtheory
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import between, derived
+from jaxtheory.claims import Measure, between, derived
 from jaxtheory.theories.random_walk import Config, Problem, laws
 
 from . import ON_CIRCLE6, QUICK, THEOREM, K, P, right
@@ -60,7 +60,10 @@ FIGURE = Figure(
             "RW-49",
             origin=derived("derived: scores of the lags in the second step"),
             statement="On 4000 sequences the smallest p > 1/2 at which a walk selects another token than the parent is that at which another lag scores as much in the second step of the population, within 0.05, for K = 24, 32 and 40.",
-            measure=lambda d: d.boundary.fillna(HIGHEST) - d.law,
+            measure=Measure(
+                "smallest p > 1/2 that loses the parent, minus the predicted p, each K",
+                lambda d: d.boundary.fillna(HIGHEST) - d.law,
+            ),
             bound=between(-0.05, 0.05),
             why="It says for which p the theorem's selection of the parent fails on a large circle, and why.",
         ),

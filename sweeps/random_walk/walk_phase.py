@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, interpretation, last
+from jaxtheory.claims import Measure, at_least, interpretation, last
 
 from . import FULL, ON_CIRCLE6, QUICK, TALK, THEOREM, K, N, P, end, optimum, right
 
@@ -53,7 +53,10 @@ FIGURE = Figure(
             "RW-20",
             origin=interpretation(TALK, "theorem"),
             statement="“Under certain conditions”, read as K = 6, N = 97: the parent is selected by t = 50 at three quarters of eight p from 0.05 to 0.95.",
-            measure=lambda data: right(data).sel({K: 6, P: slice(None, 0.95)}).mean(),
+            measure=Measure(
+                "share of eight p from 0.05 to 0.95 with the parent selected, K = 6",
+                lambda data: right(data).sel({K: 6, P: slice(None, 0.95)}).mean(),
+            ),
             bound=at_least(0.75),
             panel=0,
             why="Selection does not need a fair coin, and a small circle allows nearly every p.",
@@ -62,7 +65,10 @@ FIGURE = Figure(
             "RW-22",
             origin=interpretation(TALK, "theorem: any 0 < p < 1"),
             statement="“0 < p < 1”, read as nine p from 0.05 to 0.98 on the talk's circle K = 20, N = 101: the parent is selected by t = 50 at three quarters of them.",
-            measure=lambda data: right(data).sel({K: 20}).mean(),
+            measure=Measure(
+                "share of nine p from 0.05 to 0.98 with the parent selected, K = 20",
+                lambda data: right(data).sel({K: 20}).mean(),
+            ),
             bound=at_least(0.75),
             expect="fails",
             panel=0,

@@ -7,7 +7,7 @@ they are drawn, is known at second hand only.
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, between, derived, interpretation, last
+from jaxtheory.claims import Measure, at_least, between, derived, interpretation, last
 from jaxtheory.theories.random_walk import QA1
 
 from . import PAPER, THEORY
@@ -60,8 +60,12 @@ FIGURE = Figure(
             "RW-39",
             origin=interpretation(PAPER, "abstract"),
             statement="“gradient descent with small initialization may fail or struggle to converge to a good solution in certain simple tasks even beyond random walks”, read as task 2, whose two answers give the same average of the tokens: from sigma = 0.01 the accuracy is still one half at t = 400, within 0.05.",
-            measure=lambda data: last(data.accuracy).sel(task="qa2"),
+            measure=Measure(
+                "accuracy on task 2 (preference) at t = 400, from σ = 0.01",
+                lambda data: last(data.accuracy).sel(task="qa2"),
+            ),
             bound=between(0.45, 0.55),
+            law=0.5,
             panel=0,
             why="The failure at p = 1 is one case of a larger one: attention that starts as an average of uninformative tokens.",
         ),
@@ -69,7 +73,10 @@ FIGURE = Figure(
             "RW-38",
             origin=derived(),
             statement="Task 1, whose answer the average of the tokens determines, is learned from sigma = 0.01: an accuracy of at least 0.98 at t = 400.",
-            measure=lambda data: last(data.accuracy).sel(task="qa1"),
+            measure=Measure(
+                "accuracy on task 1 (majority) at t = 400, from σ = 0.01",
+                lambda data: last(data.accuracy).sel(task="qa1"),
+            ),
             bound=at_least(0.98),
             panel=0,
             why="The contrast shows that the uninformative average is to blame, and not the length of the sentence.",

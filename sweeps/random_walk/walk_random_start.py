@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, interpretation, last
+from jaxtheory.claims import Measure, at_least, interpretation, last
 from jaxtheory.theories.random_walk import RANDOM_START
 
 from . import TALK, THEORY, K, N, P
@@ -66,7 +66,10 @@ FIGURE = Figure(
             "RW-34",
             origin=interpretation(TALK, "failure theorem"),
             statement="“Random initialization overcomes the issue to a certain extent”, read as an accuracy of 0.99 at p = 1 and t = 700, on both circles (three quarters of the experiments; sigma = 0.01, eta = 10, unit tokens).",
-            measure=lambda data: last(data.accuracy).sel({P: 1.0}),
+            measure=Measure(
+                "accuracy from random starts, p = 1, t = 700, each circle",
+                lambda data: last(data.accuracy).sel({P: 1.0}),
+            ),
             bound=at_least(0.99),
             q=0.75,
             diverged="violates",

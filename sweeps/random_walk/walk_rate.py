@@ -4,9 +4,9 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_most, between, derived, exponent, fitted_law, last, printed
+from jaxtheory.claims import Measure, at_most, between, derived, exponent, fitted_law, last, printed
 
-from . import OF_V, ON_CIRCLE6, QUICK, TALK, THEOREM, B, Measure, P, V, predicted, right
+from . import OF_V, ON_CIRCLE6, QUICK, TALK, THEOREM, B, Function, P, V, predicted, right
 
 GAP, LIMIT = "output_gap", "predicted_output_gap_sqrt_law"
 SHOWN = {
@@ -24,7 +24,7 @@ def runs(data: xr.Dataset, name: str) -> xr.DataArray:
     return data[name].where(right(data)).sel(step=WINDOW).isel({B: -1})
 
 
-def falls(name: str) -> Measure:
+def falls(name: str) -> Function:
     """The exponent of t of a metric, for each p."""
     return lambda data: exponent(runs(data, name), "step")
 
@@ -91,7 +91,10 @@ FIGURE = Figure(
             "RW-16",
             origin=derived(),
             statement="The direction error of V relative to sqrt(Pi^T) falls as t^(-1/2) at p = 1/2, where the root has the direction of Pi^T, and at p = 0.7.",
-            measure=falls(f"{V}_sqrt"),
+            measure=Measure(
+                "exponent in t of V's direction error to √Πᵀ, t = 50 to 300, each p",
+                falls(f"{V}_sqrt"),
+            ),
             bound=between(-0.55, -0.45),
             why="The theorem's rate O(1/sqrt T) is right once the limit is corrected, and it is not faster.",
         ),
@@ -99,7 +102,9 @@ FIGURE = Figure(
             "RW-6",
             origin=printed(TALK, "corollary"),
             statement="“The transformer converges to the optimal predictor”, | f/|f| - Pi^T x_{N-1} | = o(1/sqrt T): its exponent is at most -0.45 at p = 1/2 and 0.7.",
-            measure=falls(GAP),
+            measure=Measure(
+                "exponent in t of the gap |f/|f| − Πᵀx|, t = 50 to 300, each p", falls(GAP)
+            ),
             bound=at_most(-0.45),
             expect="fails",
             why="The corollary compares a vector of norm 1 with one of norm below 1, so the gap cannot vanish.",
@@ -108,7 +113,9 @@ FIGURE = Figure(
             "RW-35",
             origin=derived(),
             statement="The output gap | f/|f| - Pi^T x_{N-1} | tends to | (sqrt p, sqrt(1-p)) - (p, 1-p) |, which is 0.293 at p = 1/2, because |Pi^T x| is below 1: at t = 300 it is 0 to 5 % above this limit (p = 1/2 and 0.7).",
-            measure=excess,
+            measure=Measure(
+                "output gap |f/|f| − Πᵀx| over its limit, minus 1, t = 300, each p", excess
+            ),
             bound=between(0.0, 0.05),
             why="It says what the trained layer puts out instead of the transition probabilities.",
         ),
@@ -116,8 +123,12 @@ FIGURE = Figure(
             "RW-18",
             origin=derived("the corollary, repaired: Pi^T x normalized, O for o"),
             statement="At p = 1/2, | f/|f| - Pi^T x/|Pi^T x| | falls as t^(-1/2).",
-            measure=lambda data: falls("output_error")(data.sel({P: 0.5})),
+            measure=Measure(
+                "exponent in t of |f/|f| − Πᵀx/|Πᵀx||, t = 50 to 300, p = 1/2",
+                lambda data: falls("output_error")(data.sel({P: 0.5})),
+            ),
             bound=between(-0.55, -0.45),
+            law=-0.5,
             why="It is the corollary in a form that is true, and it holds for the fair walk alone.",
         ),
     ),

@@ -7,6 +7,7 @@ import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
 from jaxtheory.claims import (
+    Measure,
     at_least,
     at_most,
     between,
@@ -67,8 +68,11 @@ FIGURE = Figure(
             "TD-6",
             origin=interpretation(PAPER, "abstract and Result 1"),
             statement="“We derive sharp asymptotics for the learning curve” read as: the gap of e_ICL to Result 1 vanishes as d grows; over d = 8 to 24 it falls a little faster than 1 / d, with an exponent between −1.8 and −1.",
-            measure=lambda data: exponent(
-                gap(data, "published").where(lambda gaps: gaps > 0), "dimension"
+            measure=Measure(
+                "exponent in d of (e_ICL over Result 1) − 1, d from 8 to 24",
+                lambda data: exponent(
+                    gap(data, "published").where(lambda gaps: gaps > 0), "dimension"
+                ),
             ),
             bound=between(-1.8, -1.0),
             why="Results in the limit are used at finite d; nobody had said how fast they become true.",
@@ -77,8 +81,11 @@ FIGURE = Figure(
             "TD-7",
             origin=derived("measured: gap to the law at finite d"),
             statement="The gap of e_ICL to the law at the run's own tasks, d, l and n is at most 0.7 of its gap to Result 1, at d = 16 and 24.",
-            measure=lambda data: (gap(data, "equivalent") / gap(data, "published")).sel(
-                dimension=[16, 24]
+            measure=Measure(
+                "gap of e_ICL to the law at its tasks over that to Result 1, d = 16, 24",
+                lambda data: (gap(data, "equivalent") / gap(data, "published")).sel(
+                    dimension=[16, 24]
+                ),
             ),
             bound=at_most(0.7),
             why="Moments at finite d explain about half of the gap; the other half is that Z is not Gaussian.",
@@ -87,7 +94,10 @@ FIGURE = Figure(
             "TD-8",
             origin=derived("measured: gap to Result 1"),
             statement="At d = 24 e_ICL is still at least 10 % above Result 1.",
-            measure=lambda data: gap(data, "published").sel(dimension=24),
+            measure=Measure(
+                "(e_ICL over Result 1) − 1, d = 24",
+                lambda data: gap(data, "published").sel(dimension=24),
+            ),
             bound=at_least(0.1),
             panel=0,
             why="It says how large d must be for the formula to be used as a number.",

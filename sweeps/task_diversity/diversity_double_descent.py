@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, at_most, between, derived, interpretation, last
+from jaxtheory.claims import Measure, at_least, at_most, between, derived, interpretation, last
 from jaxtheory.theories.task_diversity import laws
 
 from . import ABSTRACT, PAPER, QUICK, SOLVED, THEORY, Config, K, N, theory
@@ -97,7 +97,9 @@ FIGURE = Figure(
             "TD-1",
             origin=interpretation(ABSTRACT),
             statement="“We demonstrate a double-descent learning curve with increasing pretraining examples” read as: for κ = 1/2 and κ = 4, from τ = 0.1 to 3, the error on fresh tasks falls to a valley, rises to a peak and falls again.",
-            measure=turns,
+            measure=Measure(
+                "largest of valley/start, valley/peak, end/peak of e_ICL, κ = 1/2 and 4", turns
+            ),
             bound=at_most(1.0),
             why="It is the abstract's first result: more prompts can hurt.",
         ),
@@ -105,7 +107,10 @@ FIGURE = Figure(
             "TD-19",
             origin=derived("measured"),
             statement="For κ = 4 the second descent leads below the first valley: at τ = 3 the error on fresh tasks is smaller than in the valley.",
-            measure=lambda data: second(data, MANY),
+            measure=Measure(
+                "error on fresh tasks at τ = 3 over that in the valley, κ = 4",
+                lambda data: second(data, MANY),
+            ),
             bound=at_most(1.0),
             why="Only then is it worth having more prompts than weights.",
         ),
@@ -113,7 +118,10 @@ FIGURE = Figure(
             "TD-20",
             origin=derived("measured"),
             statement="For κ = 1/2 the second descent does not lead below the first valley up to τ = 3: at τ = 3 the error on fresh tasks is larger than in the valley.",
-            measure=lambda data: second(data, FEW),
+            measure=Measure(
+                "error on fresh tasks at τ = 3 over that in the valley, κ = 1/2",
+                lambda data: second(data, FEW),
+            ),
             bound=at_least(1.0),
             why="On few tasks, few prompts protect from learning these tasks by heart.",
         ),
@@ -121,7 +129,9 @@ FIGURE = Figure(
             "TD-2",
             origin=derived("derived: prompts as many as weights"),
             statement="The peak of the error on fresh tasks is at n = d(d + 1), the number of weights, in each run, for κ = 1/2 and κ = 4, of n in steps of a sixth of that number.",
-            measure=tops,
+            measure=Measure(
+                "n of the largest error on fresh tasks over d(d + 1), κ = 1/2 and 4", tops
+            ),
             bound=between(1.0, 1.0),
             q=1,
             why="τ = 1 is the limit of this threshold; at d = 12 it is τ = 1.083.",
@@ -130,7 +140,10 @@ FIGURE = Figure(
             "TD-3",
             origin=derived("measured: distance to Result 1"),
             statement="At d = 12 the formula of the limit is too low on few tasks: for κ = 1/2 and τ = 2 the log of e_ICL is above that of Result 1 by at least 0.2.",
-            measure=lambda data: distance(data, "published").sel({K: FEW, N: 288}),
+            measure=Measure(
+                "log of e_ICL over Result 1, κ = 1/2, τ = 2",
+                lambda data: distance(data, "published").sel({K: FEW, N: 288}),
+            ),
             bound=at_least(0.2),
             why="The formula is a limit, and this is the distance to it at a size that one trains at a desk.",
         ),
@@ -138,7 +151,10 @@ FIGURE = Figure(
             "TD-4",
             origin=derived("derived: deterministic equivalents at the run's tasks"),
             statement="Away from the peak, at τ up to 0.4 and from 2 on, the log of e_ICL is within 0.3 of that of the law at the run's own tasks, d, l and n (κ = 1/2 and 4).",
-            measure=lambda data: distance(data, "equivalent"),
+            measure=Measure(
+                "log of e_ICL over the law at the run's tasks, τ ≤ 0.4 or ≥ 2, each κ",
+                lambda data: distance(data, "equivalent"),
+            ),
             bound=between(-0.3, 0.3),
             why="About half of the distance to the formula is that of the moments, which are known at every d.",
         ),
@@ -146,7 +162,10 @@ FIGURE = Figure(
             "TD-5",
             origin=derived("derived: deterministic equivalents"),
             statement="At the peak, n = d(d + 1), the error on fresh tasks is at least 10 times that at τ = 3, for κ = 1/2 and κ = 4.",
-            measure=lambda data: error(data).sel({N: WEIGHTS}) / error(data).sel({N: 432}),
+            measure=Measure(
+                "e_ICL at n = d(d + 1) over that at τ = 3, κ = 1/2 and 4",
+                lambda data: error(data).sel({N: WEIGHTS}) / error(data).sel({N: 432}),
+            ),
             bound=at_least(10.0),
             why="Without a penalty the peak grows without bound in the limit.",
         ),

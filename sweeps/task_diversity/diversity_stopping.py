@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, at_most, derived, last
+from jaxtheory.claims import Measure, at_least, at_most, derived, last
 
 from . import QUICK, THEORY, Config, N
 
@@ -85,7 +85,9 @@ FIGURE = Figure(
             "TD-16",
             origin=derived("derived: 1 − (1 − 2ηc)^t ≈ c / (c + 1/(2ηt))"),
             statement="Until its best step, descent stopped at t and ridge regression with penalty λ = d / (2ηt) have errors on fresh tasks whose logs differ by at most 0.05.",
-            measure=log_distance,
+            measure=Measure(
+                "largest |log e_ICL, descent − ridge| up to the best step, each n", log_distance
+            ),
             bound=at_most(0.05),
             why="It makes the number of steps a parameter of the formula, which has a penalty but no time.",
         ),
@@ -93,8 +95,9 @@ FIGURE = Figure(
             "TD-17",
             origin=derived("derived: ridge regression has no peak"),
             statement="Stopped where its error on fresh tasks is least, descent has no peak: that error at n = d(d + 1) is at most 1.05 times those at τ = 0.4 and 0.8.",
-            measure=lambda data: (
-                stopped(data).sel({N: WEIGHTS}) / stopped(data).sel({N: COUNTS[:2]})
+            measure=Measure(
+                "least e_ICL along descent at n = d(d + 1) over those at τ = 0.4, 0.8",
+                lambda data: stopped(data).sel({N: WEIGHTS}) / stopped(data).sel({N: COUNTS[:2]}),
             ),
             bound=at_most(1.05),
             why="Double descent is a property of the minimum; descent passes by better weights, though it takes fresh tasks to know when.",
@@ -103,7 +106,10 @@ FIGURE = Figure(
             "TD-18",
             origin=derived("measured: descent at the last step"),
             statement="After descent to step 30000, the error on fresh tasks at n = d(d + 1) is at least 3 times its least along descent.",
-            measure=lambda data: (last(path_error(data, "path")) / stopped(data)).sel({N: WEIGHTS}),
+            measure=Measure(
+                "e_ICL at step 30000 over its least along descent, n = d(d + 1)",
+                lambda data: (last(path_error(data, "path")) / stopped(data)).sel({N: WEIGHTS}),
+            ),
             bound=at_least(3.0),
             why="The peak is there for whoever trains long enough.",
         ),

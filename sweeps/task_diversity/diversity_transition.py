@@ -6,7 +6,7 @@ kappa = k / d from 1/6 to 8 on many prompts (tau = 6) of many examples (alpha = 
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, at_most, between, derived, interpretation, last
+from jaxtheory.claims import Measure, at_least, at_most, between, derived, interpretation, last
 
 from . import ABSTRACT, PAPER, QUICK, SOLVED, THEORY, Config, K, theory
 
@@ -65,7 +65,10 @@ FIGURE = Figure(
             "TD-9",
             origin=interpretation(ABSTRACT),
             statement="“in the low diversity regime, the model tends toward memorization of training tasks” read as: for κ ≤ 1/2 the error on fresh tasks is at least 3 times that on training tasks.",
-            measure=lambda data: (lambda e: e[0] / e[1])(errors(data.sel({K: [2, 3, 6]}))),
+            measure=Measure(
+                "error on fresh over that on training tasks, each κ = 1/6, 1/4, 1/2",
+                lambda data: (lambda e: e[0] / e[1])(errors(data.sel({K: [2, 3, 6]}))),
+            ),
             bound=at_least(3.0),
             why="It is the abstract's second result, on its low side.",
         ),
@@ -73,7 +76,10 @@ FIGURE = Figure(
             "TD-10",
             origin=interpretation(ABSTRACT),
             statement="“in the high diversity regime, it achieves genuine in-context learning and generalization beyond the scope of pretrained tasks” read as: for κ = 8 the error on fresh tasks is at most 1.2 times that on training tasks.",
-            measure=lambda data: (lambda e: e[0] / e[1])(errors(data.sel({K: 96}))),
+            measure=Measure(
+                "error on fresh over that on training tasks, κ = 8",
+                lambda data: (lambda e: e[0] / e[1])(errors(data.sel({K: 96}))),
+            ),
             bound=at_most(1.2),
             why="It is the abstract's second result, on its high side.",
         ),
@@ -81,15 +87,22 @@ FIGURE = Figure(
             "TD-11",
             origin=derived("derived: Γ is the projection on the span of k tasks as τ, α → ∞"),
             statement="Below κ = 1 the error on fresh tasks falls by about one per unit of κ, as ρ + 1 − κ does: by 0.6 to 1.2 between κ = 1/2 and 1.",
-            measure=lambda data: fall(data, 6, 12),
+            measure=Measure(
+                "fall of the error on fresh tasks per unit of κ, κ 1/2 → 1",
+                lambda data: fall(data, 6, 12),
+            ),
             bound=between(0.6, 1.2),
+            law=1.0,
             why="It is the order parameter of the transition, with its slope.",
         ),
         Claim(
             "TD-12",
             origin=derived("derived: Γ is the projection on the span of k tasks as τ, α → ∞"),
             statement="Above κ = 2 the error on fresh tasks falls by at most 0.05 per unit of κ.",
-            measure=lambda data: fall(data, 24, 96),
+            measure=Measure(
+                "fall of the error on fresh tasks per unit of κ, κ 2 → 8",
+                lambda data: fall(data, 24, 96),
+            ),
             bound=at_most(0.05),
             why="The transition lies between, and more than a few tasks per dimension add little.",
         ),
@@ -97,7 +110,10 @@ FIGURE = Figure(
             "TD-13",
             origin=derived("measured: distance to ridge regression on the prompt"),
             statement="At κ = 8 the error on fresh tasks is still at least 0.1 above that of ridge regression on the prompt (α = 8).",
-            measure=lambda data: lead(data).sel({K: 96}),
+            measure=Measure(
+                "error on fresh tasks minus that of ridge on the prompt, κ = 8",
+                lambda data: lead(data).sel({K: 96}),
+            ),
             bound=at_least(0.1),
             why="“Genuine” in-context learning by one layer of linear attention is not the best there is: its least error is ρ + 1 − 1/(1 + (1 + d(1 + ρ))/l).",
         ),
@@ -105,7 +121,10 @@ FIGURE = Figure(
             "TD-14",
             origin=derived("derived: γ serves the mean of the tasks, whose square is d / k"),
             statement="With k = 2 tasks the error on fresh tasks is at least 1.3 times Result 1.",
-            measure=lambda data: (last(data.icl_error) / theory(data, "published")).sel({K: 2}),
+            measure=Measure(
+                "e_ICL over Result 1, k = 2 tasks",
+                lambda data: (last(data.icl_error) / theory(data, "published")).sel({K: 2}),
+            ),
             bound=at_least(1.3),
             why="In the limit the mean of the tasks vanishes, and with it the weight γ on the squares of labels; with few tasks it does not.",
         ),
@@ -113,7 +132,10 @@ FIGURE = Figure(
             "TD-15",
             origin=derived("derived: deterministic equivalents at the run's tasks"),
             statement="The error on fresh tasks is between 0.85 and 1.2 times the law at the run's own tasks, d, l and n, for all κ.",
-            measure=lambda data: last(data.icl_error) / theory(data, "equivalent"),
+            measure=Measure(
+                "e_ICL over the law at the run's tasks, d, l and n, each κ",
+                lambda data: last(data.icl_error) / theory(data, "equivalent"),
+            ),
             bound=between(0.85, 1.2),
             why="The same law without the limit describes few tasks too.",
         ),

@@ -125,7 +125,7 @@ def test_claims_are_judged_where_they_still_can_be(folder, capsys):
     words = ["--vary", "B=2,4", "--steps", "4", "--store", "out"]
     assert main(["run", "mine.py", *words]) == 0
     printed = capsys.readouterr().out
-    assert "T-2    not judged" in printed
+    assert "T-2 – not judged" in printed
     assert "\nT-2 not judged: the axes lack what it measures (KeyError: " in printed
     assert "holds (open)" in printed or "undecided" in printed
     assert "nothing is expected of its claims on these" in printed

@@ -6,7 +6,7 @@ import pytest
 from helpers.spoilt import refused, spoilt
 
 from jaxtheory.cli.main import main
-from jaxtheory.cli.run import _COLUMNS, _rows
+from jaxtheory.cli.run import _COLUMNS, _paragraphs, _rows
 from jaxtheory.cli.terminal import table_of_lines
 
 ROOT = Path(__file__).parents[2]
@@ -44,9 +44,9 @@ def test_bad_figure_files_are_refused(
 def test_run_judges_and_draws(folder: Path, capsys: pytest.CaptureFixture) -> None:
     assert main(["run", FIGURES, "--quick", "--store", "out"]) == 1
     printed = capsys.readouterr().out
-    assert "not tested (n=2 < 8)" in printed
+    assert "rarely ? undecided: 1, claimed ≥ 0.9; 8 of 8 (all are claimed), 8 equal" in printed
     assert "differs: holds" in printed
-    assert "3 hold, 1 not tested; 1 differs from what is expected: wrong" in printed
+    assert "3 hold, 1 undecided; 1 differs from what is expected: wrong" in printed
     assert (folder / "out" / "good-quick.png").read_bytes().startswith(b"\x89PNG")
     assert (folder / "out" / "bad-quick.png").exists()
 
@@ -61,8 +61,8 @@ def test_run_draws_for_a_paper(folder: Path, capsys: pytest.CaptureFixture) -> N
 
 def test_the_worst_news_come_first_each_in_one_line(capsys: pytest.CaptureFixture) -> None:
     claim = {"decision": "holds", "outcome": "as expected", "finding": "holds"}
-    claim |= {"statement": "It is so. " * 40, "bound": "≤ 1", "measured": 0.5}
-    claim |= {"interval": [0.123, 0.987], "n": 8}
+    claim |= {"statement": "It is so. " * 40, "bound": "≤ 1", "measured": 0.5, "number": ""}
+    claim |= {"interval": [0.123, 0.987], "n": 8, "satisfied": 7, "line": "loss: 0.5, claimed ≤ 1"}
     fails = {"decision": "fails", "finding": "refuted as read"}
     unknown = {"decision": "undecided", "outcome": "undecided", "finding": "undecided"}
     claims = {
@@ -75,18 +75,22 @@ def test_the_worst_news_come_first_each_in_one_line(capsys: pytest.CaptureFixtur
     rows = [*_rows([{"claims": claims}])]
     assert [row[0] for row in rows] == ["A-5", "A-4", "A-3", "A-1", "A-2"]
     assert [row[1] for row in rows[::2]] == [
-        "differs: refuted as read",
-        "undecided",
-        "holds (open)",
+        "✗ differs: refuted as read",
+        "? undecided",
+        "✓ holds (open)",
     ]
-    assert [row[3] for row in rows] == ["0.5", "0.5", "0.5 [0.123, 0.987]", "0.5", "0.5"]
+    assert {row[2:5] for row in rows} == {("0.5 [0.123, 0.987]", "≤ 1", "7 of 8")}
     table_of_lines("title", _COLUMNS, rows)
     title, *lines = capsys.readouterr().out.splitlines()
     assert title == "title" and len(lines) == 3 + len(rows)
     assert max(map(len, lines)) == 100 and all("…" in line for line in lines[3:])
+    assert [row[5] for row in _rows([{"claims": {"A-1": claim | {"number": "loss"}}}])] == ["loss"]
+    first, *_ = paragraphs = [*_paragraphs({"claims": claims})]
+    assert first == "A-5 ✗ differs: refuted as read: loss: 0.5, claimed ≤ 1"
+    assert max(map(len, "\n".join(paragraphs).splitlines())) <= 100
 
 
-def test_an_open_or_untested_claim_does_not_fail(folder: Path) -> None:
+def test_an_open_or_undecided_claim_does_not_fail(folder: Path) -> None:
     good = folder / "good.py"
     good.write_text(
         f"import jaxtheory\nFIGURES = jaxtheory.theories.load({FIGURES!r}).FIGURES[:1]\n"
@@ -94,7 +98,7 @@ def test_an_open_or_untested_claim_does_not_fail(folder: Path) -> None:
     assert main(["run", str(good), "--quick"]) == 0
     assert (
         main(["run", str(good)]) == 1
-    )  # now the claim expected to be refuted is tested, and holds
+    )  # now the claim expected to be refuted is decided, and holds
 
 
 @pytest.mark.parametrize(

@@ -180,7 +180,7 @@ def test_show_takes_the_figures_of_a_file(tmp_path: Path, capsys: pytest.Capture
     (tmp_path / "own.py").write_text(template.read_text())
     assert main(["show", str(tmp_path / "own.py")]) == 0
     shown = capsys.readouterr().out
-    assert "fields: dimension (d)" in shown and "claims (1, in 1 figure)\n  T-1  The mean" in shown
+    assert "fields: dimension (d)" in shown and "claims (1, in 1 figure)\n  T-1  A run" in shown
     (tmp_path / "none.py").write_text("THEORY = 3\n")
     assert main(["show", str(tmp_path / "none.py")]) == 2
 

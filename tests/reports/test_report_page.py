@@ -55,7 +55,7 @@ def test_a_run_leaves_pictures_numbers_and_a_record(folder):
     assert good["gradient"]["agrees"] and good["gradient"]["error"] < 1e-8
     assert good["versions"]["jax"] and good["runs"]["diverged"] == 0
     claim = good["claims"]["falls"]
-    assert (claim["measured"], claim["interval"], claim["n"]) == (1, [1, 1], 4)
+    assert (claim["measured"], claim["interval"], claim["n"]) == (1, [1, 1], 49)
     assert claim["outcome"] == "as expected"
 
 
