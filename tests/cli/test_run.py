@@ -120,7 +120,7 @@ def test_an_open_or_undecided_claim_does_not_fail(folder: Path) -> None:
         ),
         ("at_most(0.3)", "0.3", "claim T-1: bound must be at_least(x), at_most(x)"),
         (
-            "measure=gap,",
+            'measure=Measure("|error / closed form - 1| at the end, for each B", gap),',
             "measure=lambda data: {},",
             "claim T-1: measure must return a number",
         ),

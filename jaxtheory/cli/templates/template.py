@@ -31,7 +31,7 @@ from jaxtheory import (
     sizes,
     traced,
 )
-from jaxtheory.claims import at_most, derived, last
+from jaxtheory.claims import Measure, at_most, derived, last
 
 
 class Settings(Config):
@@ -170,7 +170,7 @@ FIGURE = Figure(
             "T-1",
             origin=derived(),
             statement="A run ends within 30 % of the closed form of its error, for every B.",
-            measure=gap,
+            measure=Measure("|error / closed form - 1| at the end, for each B", gap),
             bound=at_most(0.3),
         ),
     ),

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import optax
 
 from jaxtheory import Claim, Figure, Size, from_flax, plot, size, tasks, traced
-from jaxtheory.claims import at_most, derived, last
+from jaxtheory.claims import Measure, at_most, derived, last
 from jaxtheory.theories import random_walk
 
 TASK = tasks.random_walk
@@ -94,7 +94,7 @@ FIGURE = Figure(
             "T-1",
             origin=derived(),
             statement="The loss ends within 20 % of the entropy of a step, at each rate.",
-            measure=excess,
+            measure=Measure("loss over the entropy of a step, each rate", excess),
             bound=at_most(1.2),
         ),
     ),
