@@ -37,7 +37,7 @@ _OUTCOMES = ("as expected", "differs", "open", "undecided", "not tested")
 class Run:
     """Run the sweeps of figures, judge their claims, draw them, and write a report.
 
-    A claim is undecided if its bound lies in the 99 % confidence interval of what was measured.
+    A verdict is wrong with probability 1 % at most. What the seeds do not decide is undecided.
 
     With other axes or steps, claims are judged where they still can be, and nothing is expected.
 

@@ -121,7 +121,7 @@ def _verdict_text(result: FigureResult) -> str:
     for judged in result.verdicts:
         line = record_claim(judged)["line"]
         sentences.append(f"{judged.claim.id} {judged.finding}" + f": {line}" * bool(line))
-    return "; ".join(sentences) + "." * bool(sentences)
+    return ". ".join(sentences) + "." * bool(sentences)
 
 
 def disagreeing(folder: Path, record: dict[str, Any]) -> list[str]:
