@@ -72,8 +72,8 @@ def _number(entry: float | None) -> float:
 
 def missing(key: int) -> list[str]:
     """Return the figures without numbers of this key and code, the shortest first."""
-    known = evidence.load()["figures"]
-    seconds = lambda name: known.get(name, {}).get("seconds", 0)
+    facts = evidence.load()["figures"]
+    seconds = lambda name: facts.get(name, {}).get("seconds", 0)
     names = [
         name
         for name in jaxtheory.figures.entries()

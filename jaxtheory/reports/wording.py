@@ -127,10 +127,10 @@ def seeds(claim: dict[str, Any]) -> str:
         return ""
     if satisfied is None:  # a record of before counts seeds with a value alone
         return str(n)
-    asked = "" if q in (None, 0.5) else " (all are claimed)" if q == 1 else f" ({q:g} is claimed)"
+    claimed = "" if q in (None, 0.5) else " (all are claimed)" if q == 1 else f" ({q:g} is claimed)"
     undefined = f", {claim['undefined']} without a number" if claim["undefined"] else ""
     ties = f", {claim['equal']} equal" if claim["equal"] > max(1, n // 4) else ""
-    return f"{satisfied} of {n}{asked}{undefined}{ties}"
+    return f"{satisfied} of {n}{claimed}{undefined}{ties}"
 
 
 def line(claim: dict[str, Any]) -> str:

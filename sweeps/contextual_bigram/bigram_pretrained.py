@@ -13,7 +13,7 @@ PRE, PLAIN, SCRATCH = "transfer", "transfer, λ = 0", "proximal from the trivial
 ROUNDED = ("rounded_attention_distance", "rounded_value_distance")
 
 
-def left(data: xr.Dataset) -> xr.DataArray:
+def remaining_excess(data: xr.Dataset) -> xr.DataArray:
     """The excess loss that transfer leaves after 200 steps over that from the trivial V."""
     loss = data.relative_excess_loss.sel(step=200)
     return loss.sel(run=PRE) / loss.sel(run=SCRATCH)
@@ -85,7 +85,8 @@ FIGURE = Figure(
             origin=interpretation(PAPER, "section 4"),
             statement="“bypass the initial sample-intensive signal-boosting stage”, read as: after 200 steps of 64 samples, training that starts from the pre-trained V leaves at most a quarter of the excess loss that training from the trivial V leaves.",
             measure=Measure(
-                "excess loss after 200 steps, from the pre-trained over the trivial V", left
+                "excess loss after 200 steps, from the pre-trained over the trivial V",
+                remaining_excess,
             ),
             bound=at_most(0.25),
             why="It is the benefit of transfer in samples: the long plateau of stage one is gone.",

@@ -157,8 +157,8 @@ def test_two_sided_bounds_are_wrong_in_one_percent_of_all_histories(rng):
     """The median of the runs is an end of the bound: whatever is decided is wrong or not known."""
     wrong = 0
     for row in rng.normal(size=(HISTORIES, LOOKS[-1])):
-        found = [decide(row[:n], between(0.0, 3.5), 0.5).holds for n in LOOKS]
-        wrong += False in found
+        decisions = [decide(row[:n], between(0.0, 3.5), 0.5).holds for n in LOOKS]
+        wrong += False in decisions
     assert wrong / HISTORIES <= CEILING
 
 

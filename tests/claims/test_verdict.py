@@ -38,12 +38,12 @@ NAN = float("nan")
     ],
 )
 def test_share_and_bound(bound, q, decision, measured, satisfied):
-    found = verdict(NINE, bound, q=q)
-    assert (found.decision, found.n, found.satisfied) == (decision, 9, satisfied)
-    assert found.measured == pytest.approx(measured)
-    assert found.holds is {"holds": True, "fails": False, "undecided": None}[decision]
-    low, high = found.interval
-    assert low <= found.measured <= high
+    outcome = verdict(NINE, bound, q=q)
+    assert (outcome.decision, outcome.n, outcome.satisfied) == (decision, 9, satisfied)
+    assert outcome.measured == pytest.approx(measured)
+    assert outcome.holds is {"holds": True, "fails": False, "undecided": None}[decision]
+    low, high = outcome.interval
+    assert low <= outcome.measured <= high
 
 
 def test_all_holds_without_an_exception_in_49_and_one_refutes():
@@ -68,15 +68,15 @@ def test_replicates_without_a_number_count_against_both(undefined, decision):
     values = xr.DataArray([NAN] * undefined + [1.0] * (16 - undefined), dims="seed")
     assert verdict(values, at_least(0.5)).decision == decision
     mirrored = {"holds": "fails", "undecided": "undecided"}[decision]
-    found = verdict(values, at_least(1.5))
-    assert (found.decision, found.undefined, found.n) == (mirrored, undefined, 16)
+    outcome = verdict(values, at_least(1.5))
+    assert (outcome.decision, outcome.undefined, outcome.n) == (mirrored, undefined, 16)
 
 
 def test_without_numbers_nothing_is_decided():
     for count in (0, 5):
-        found = verdict(xr.DataArray(np.full(count, NAN), dims="seed"), at_least(0.5))
-        assert found.decision == "undecided" and np.isnan(found.measured)
-        assert found.interval == (-np.inf, np.inf) and found.seeds_needed is None
+        outcome = verdict(xr.DataArray(np.full(count, NAN), dims="seed"), at_least(0.5))
+        assert outcome.decision == "undecided" and np.isnan(outcome.measured)
+        assert outcome.interval == (-np.inf, np.inf) and outcome.seeds_needed is None
 
 
 @pytest.mark.parametrize("q", [0.3, 0.5, 0.75, 0.9])
@@ -93,8 +93,10 @@ def test_the_interval_is_the_rule_solved_for_the_bound(n, q):
         low, high = decide(numbers, at_most(bound), q).interval
         assert (decide(numbers, at_most(bound), q).holds is None) == (low <= bound < high)
     for low, high in itertools.combinations(bounds[::3], 2):
-        found = decide(numbers, between(low, high), q)
-        assert (found.holds is True) == (low <= found.interval[0] and found.interval[1] <= high)
+        outcome = decide(numbers, between(low, high), q)
+        assert (outcome.holds is True) == (
+            low <= outcome.interval[0] and outcome.interval[1] <= high
+        )
 
 
 def test_the_mirror_image_has_the_mirrored_verdict():
@@ -112,9 +114,9 @@ def test_the_mirror_image_has_the_mirrored_verdict():
 @pytest.mark.parametrize("share", [0.6, 0.8, 0.95, 1.0])
 def test_so_many_replicates_like_these_decide(q, share):
     numbers = np.repeat([1.0, 0.0], [round(20 * share), 20 - round(20 * share)])[::-1]
-    found = decide(numbers, at_least(1), q)
-    needed = found.seeds_needed
-    if found.holds is not None:
+    outcome = decide(numbers, at_least(1), q)
+    needed = outcome.seeds_needed
+    if outcome.holds is not None:
         assert needed is None
     elif needed is not None:
         m = needed - needed % 20 + 20  # whole copies, so that the share is that of these
