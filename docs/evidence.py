@@ -112,7 +112,7 @@ def details(name: str, measured: Found) -> str:
         return ""
     claim = entries()[name].claim
     stated = {"number": claim.number, "bound": bound(claim.bound), "law": claim.law}
-    return f": {escaped(wording.line(measured | stated))}"
+    return f": {typeset(wording.line(measured | stated), escaped)}"
 
 
 def figures(names: Iterable[str]) -> dict[str, str]:
