@@ -12,22 +12,32 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import findings
+
 import jaxtheory
+from jaxtheory.claims import Finding
 from jaxtheory.reports import wording
 from jaxtheory.reports.run_files import bound
+from jaxtheory.reports.strip import strip
 from jaxtheory.reports.tally import ORIGINS, tally
 from jaxtheory.reports.typeset import typeset
 
 DOCS = Path(__file__).parent
 DATA, PAGE, INDEX = DOCS / "verdicts.json", DOCS / "verdicts.md", DOCS / "gallery.md"
-README = DOCS.parent / "README.md"
+README, FIRST = DOCS.parent / "README.md", DOCS / "index.md"
 GROUP = re.compile(
     r"^(#+) (?P<title>[^\n]+)\n(?:(?!^#+ )[^\n]*\n)*?<!-- claims: (?P<ids>[^>]*?) -->\n"
     r"(?P<text>.*?)<!-- end -->\n",
     re.MULTILINE | re.DOTALL,
 )
 MARKED = re.compile(r"(<!-- claims: ([^>]*?) -->\n).*?(<!-- end -->\n)", re.DOTALL)
+KEYS = (31847, 59263)  # at which nobody has looked before the claims were as they are
+OPENED = re.compile(r'(<div class="claim" id="([^"]+)"[^>]*>\n)')
+STATED = re.compile(
+    r"(<!-- (found|card|keys|ladder|table): ?(\w*) -->\n).*?(<!-- end -->\n)", re.DOTALL
+)
 BUILT = re.compile(r"<!-- built:(.*?) -->")  # a text that is on the built page alone
+ARXIV = re.compile(r"\[(arXiv [\d.]+)\]")
 PICTURE = re.compile(r"(?<!!)\[([^\[\]]*)\]\(((?:\.\./)?gallery)/(\w+)\.webp\)")  # a link to one
 TITLES = {"networks": "Standard Transformers on the tasks", "llama": "Llama checkpoints"}
 PAGES = {"networks": "networks-ladders", "llama": "real-models"}  # other names than the folder's
@@ -115,6 +125,90 @@ def details(name: str, measured: Found) -> str:
     return f": {typeset(wording.line(measured | stated), escaped)}"
 
 
+def is_borne_out(finding: Finding, found: dict[str, Any]) -> bool:
+    """Return whether the claims of a finding came out as expected under each key that was run."""
+    return all(
+        finding.is_borne_out({name: record["outcome"] for name, record in under.items()})
+        for under in (found["claims"], found["claims"] | found["again"])
+    )
+
+
+def stated(finding: Finding, found: dict[str, Any]) -> str:
+    """Return the sentence of a finding, and that it is undecided if one of its claims is."""
+    sentence = typeset(finding.text, escaped)
+    return sentence if is_borne_out(finding, found) else f"{sentence} (undecided)"
+
+
+def linked(finding: Finding, found: dict[str, Any], up: str = "") -> str:
+    """Return the sentence of a finding with links to its claims."""
+    claims = ", ".join(f"[{name}]({up}{place_of(name)})" for name in finding.rests_on)
+    return f"{stated(finding, found)} ({claims})."
+
+
+def place_of(name: str) -> str:
+    """Return the link to a claim from a page in the folder docs."""
+    return f"{page(entries()[name].room).name}#{name.lower()}"
+
+
+def told(kind: str, room: str, found: dict[str, Any]) -> str:
+    """Return the findings that a mark asks for.
+
+    found: the paragraph of a theory's page; card: its first sentence; keys: how many are decided;
+    ladder: those on networks, a list for one theory, else a table of all; table: that of README.
+    """
+    if kind == "found":
+        sentences = (linked(finding, found) for finding in findings.THEORIES[room])
+        return f"**Finding.** {' '.join(sentences)}"
+    if kind == "keys":
+        return under_both(found)
+    if kind == "card":
+        return f"{stated(findings.THEORIES[room][0], found)}."
+    if kind == "ladder" and room:
+        return "\n".join(f"- {linked(finding, found)}" for finding in findings.LADDERS[room])
+    if kind == "ladder":
+        rows = ["| data of | found |", "|---|---|"]
+        for name in findings.LADDERS:
+            rows += [f"| `{name}` | {linked(one, found)} |" for one in findings.LADDERS[name]]
+        return "\n".join(rows)
+    rows = ["| theory | found | [in a small Transformer](docs/networks-ladders.md) |"]
+    rows.append("| --- | --- | --- |")
+    for name in jaxtheory.theories.names():
+        ladder = [stated(finding, found) for finding in findings.LADDERS.get(name, ())[:1]]
+        paper = ARXIV.search(page(name).read_text(encoding="utf-8"))
+        theory = f"[`{name}`](docs/{page(name).name})" + f" ({paper[1]})" * bool(paper)
+        cells = theory, stated(findings.THEORIES[name][0], found), *(ladder or ["not judged"])
+        rows.append(f"| {' | '.join(cells)} |")
+    return "\n".join(rows)
+
+
+def under_both(found: dict[str, Any]) -> str:
+    """Return how many claims were judged under both keys by the rule, decided, and disagree."""
+    judged = [name for name, entry in entries().items() if not entry.claim.example]
+    first, second = found["claims"], found["again"]
+    by_rule = [name for name in judged if "satisfied" in first.get(name, {})]
+    both = [name for name in by_rule if "satisfied" in second.get(name, {})]
+    pairs = [{first[name]["decision"], second[name]["decision"]} for name in both]
+    decided = [pair for pair in pairs if "undecided" not in pair]
+    text = (
+        f"Of {len(judged)} claims {len(by_rule)} have been judged by this rule under the key "
+        f"{KEYS[0]}, at which nobody had looked before, and {len(both)} under "
+        f"{KEYS[1]} too: {len(decided)} are decided under both, of which "
+        f"{sum(len(pair) > 1 for pair in decided)} disagree."
+    )
+    if older := len(judged) - len(by_rule):
+        text += (
+            f" The other {older} verdicts are older, judge a mean by a 99 % confidence interval, "
+            "which supposes runs that scatter like a normal distribution, and are replaced when "
+            "their figures are run again."
+        )
+    return text
+
+
+def with_findings(text: str, found: dict[str, Any]) -> str:
+    """Return a text with the findings that its marks ask for."""
+    return STATED.sub(lambda mark: f"{mark[1]}\n{told(mark[2], mark[3], found)}\n\n{mark[4]}", text)
+
+
 def figures(names: Iterable[str]) -> dict[str, str]:
     """Return the folders of the figures behind some claims, by figure."""
     return {entries()[name].figure: entries()[name].room for name in names}
@@ -155,7 +249,7 @@ def fill(text: str, found: dict[str, Any]) -> str:
         body = "\n\n".join(filter(None, blocks))
         return f"{mark[1]}\n{body}\n\n{mark[3]}"
 
-    return MARKED.sub(filled, text)
+    return MARKED.sub(filled, with_findings(text, found))
 
 
 def page(room: str) -> Path:
@@ -177,6 +271,8 @@ def gallery(room: str, found: dict[str, Any]) -> str:
         figure = jaxtheory.figures.get(name)
         facts = found["figures"].get(name)
         parts += [f"## {name}", wording.question_of(figure)]
+        if figure.finding:
+            parts.append(linked(figure.finding, found, "../"))
         parts += [picture(name, ""), source(name, room, "../", found)]
         if facts:
             parts.append(f"*Settings*: {escaped(facts['setup'])}.")
@@ -186,7 +282,13 @@ def gallery(room: str, found: dict[str, Any]) -> str:
 
 def alt(name: str) -> str:
     """Return the text for those who cannot see a picture."""
-    return escaped(f"Figure {name}: {wording.question_of(jaxtheory.figures.get(name))}")
+    return escaped(f"Figure {name}: {about(name)}")
+
+
+def about(name: str) -> str:
+    """Return what a figure shows in a sentence: its finding, or else its question."""
+    figure = jaxtheory.figures.get(name)
+    return f"{figure.finding}." if figure.finding else wording.question_of(figure)
 
 
 def index() -> str:
@@ -196,9 +298,8 @@ def index() -> str:
         parts += [f"## {TITLES.get(room, f'`{room}`')}", '<div class="thumbnails">']
         for name, own in rooms().items():
             if own == room and (small := picture(name, "gallery/")):
-                question = wording.question_of(jaxtheory.figures.get(name))
                 link = f"[{small}](gallery/{room}.md#{name})"
-                parts += ['<div class="thumbnail">', link, escaped(question), "</div>"]
+                parts += ['<div class="thumbnail">', link, escaped(about(name)), "</div>"]
         parts.append("</div>")
     pages = "\n".join(f"gallery/{room}" for room in dict.fromkeys(rooms().values()))
     parts.append(f"```{{toctree}}\n:hidden:\n\n{pages}\n```")
@@ -221,6 +322,8 @@ when its figure is run again. It judges a mean, a median or a share over seeds b
 confidence interval, in brackets ([how](decisions/0032-intervals.md)). {earlier}
 The claims are in the order of the statements on the theories' pages.
 [Standard Transformers](networks-ladders.md) and [Llamas](real-models.md) have their own pages.
+
+![Each claim as a square: those that hold, fail or are undecided, printed ones first](map.svg)
 
 {counts}
 
@@ -280,21 +383,14 @@ def row(title: str, name: str, found: dict[str, Any]) -> str:
     record = found["claims"].get(name, {"decision": "not tested", "finding": "not run yet"})
     verdict = f"{wording.SIGNS[record['decision']]} {record['finding']}"
     number = escaped(wording.measured(record)) if "measured" in record else ""
-    link = f"[{name}]({page(entries()[name].room).name}#{name.lower()})"
-    return f"| {title} | {link} | {verdict} | {number} |"
+    return f"| {title} | [{name}]({place_of(name)}) | {verdict} | {number} |"
 
 
 def readme(text: str, found: dict[str, Any]) -> str:
-    """Return the text of the README with the counts."""
-    claims = of_theories(found)
-    text = re.sub(r"All \d+ verdicts", f"All {len(claims)} verdicts", text)
+    """Return the text of the README with the findings and the counts."""
+    text = re.sub(r"All \d+ verdicts", f"All {len(of_theories(found))} verdicts", text)
     text = re.sub(r"all \d+ figures", f"all {len(rooms())} figures", text)
-    for room in jaxtheory.theories.names():
-        records = [claims[name] for name in claims if entries()[name].room == room]
-        cells = " | ".join(str(tally(records, origin)) for origin in ORIGINS[:2])
-        row = rf"(^\| \[`{room}`\].*?\|.*?\|) [^|]* \| [^|]* \|"
-        text = re.sub(row, lambda mark, cells=cells: f"{mark[1]} {cells} |", text, flags=re.M)
-    return text
+    return with_findings(text, found)
 
 
 def pages(found: dict[str, Any]) -> dict[Path, str]:
@@ -302,6 +398,7 @@ def pages(found: dict[str, Any]) -> dict[Path, str]:
     files = sorted({page(entry.room) for entry in entries().values()})
     texts = {file: fill(file.read_text(encoding="utf-8"), found) for file in files}
     texts |= {PAGE: short(found), README: readme(README.read_text(encoding="utf-8"), found)}
+    texts[FIRST] = with_findings(FIRST.read_text(encoding="utf-8"), found)
     return texts
 
 
@@ -315,13 +412,25 @@ def built(found: dict[str, Any]) -> dict[Path, str]:
 
 
 def on_site(name: str, text: str) -> str:
-    """Return a page as Sphinx reads it: all verdicts, and links to pictures lead to the gallery."""
+    """Return a page as Sphinx reads it.
+
+    That of verdicts has all of them, claims have a picture of their number, and links to pictures
+    lead to the gallery.
+    """
+    found = load()
     if name == PAGE.stem:
-        return verdicts(load())
+        text = verdicts(found)
+    text = OPENED.sub(lambda mark: f"{mark[1]}{pictured(mark[2].upper(), found)}", text)
     return PICTURE.sub(
         lambda link: f"[{link[1]}]({link[2]}/{rooms()[link[3]]}.md#{link[3]})",
         BUILT.sub(r"\1", text),
     )
+
+
+def pictured(name: str, found: dict[str, Any]) -> str:
+    """Return a line with the picture of a verdict, or nothing if there is none."""
+    record = found["claims"].get(name, {}) | {"bound": bound(entries()[name].claim.bound)}
+    return f"{drawn}\n" if (drawn := strip(record)) else ""
 
 
 def write(texts: dict[Path, str]) -> None:

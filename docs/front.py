@@ -6,6 +6,7 @@ import io
 from collections import defaultdict
 
 import evidence
+import findings
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -43,7 +44,7 @@ def staircase(ax: Axes) -> None:
     for level in {y for _, ys in levels for y in ys}:
         ax.axhline(level, color="black", linestyle="--", linewidth=0.8)
     ax.set(xscale="log", xlabel="step", ylabel="loss")
-    ax.set_title("A theorem that holds: plateaus of the loss")
+    ax.set_title(str(findings.FRONT[0]))
     ax.plot([], [], color=BLUE, label="16 runs")
     ax.plot([], [], color="black", linestyle="--", label="theorem")
 
@@ -59,7 +60,7 @@ def root(ax: Axes) -> None:
     ((x, y),) = (run for (kind, _), runs in groups.items() if kind == "line" for run in runs)
     ax.plot(x, y, "o", color=BLUE, markersize=3.5, label="trained")
     ax.set(yscale="log", xlabel="probability of a step clockwise, p", ylabel="$v(1)/v(-1)$")
-    ax.set_title(r"One that fails: $V \propto \sqrt{\Pi^\top}$, not $\Pi^\top$")
+    ax.set_title(str(findings.FRONT[1]))
 
 
 def boundary(ax: Axes) -> None:
@@ -73,7 +74,7 @@ def boundary(ax: Axes) -> None:
             elif kind == "theory":
                 ax.plot(x, y, "--", color="black", linewidth=1, label="our law")
     ax.set(xlabel="states of the circle, K", ylabel="smallest p that loses the parent")
-    ax.set_title("Where it ends: a boundary and its law")
+    ax.set_title(str(findings.FRONT[2]))
 
 
 def draw() -> Figure:

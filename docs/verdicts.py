@@ -16,12 +16,16 @@ import evidence
 import front
 import numpy as np
 import replicates
+import verdict_map
 from PIL import Image
 
 import jaxtheory
 from jaxtheory.reports.run_files import stem
 
 GALLERY = evidence.DOCS / "gallery"
+EXAMPLE = ("origin", "measured", "n")  # what is kept of an example of before
+NOT_JUDGED = {"interval": None, "decision": "undecided", "finding": "an example"}
+NOT_JUDGED |= {"outcome": "undecided"}
 LARGEST, NUMBERS = 40_000, 160_000  # bytes of a picture, and of a figure's compressed numbers
 
 
@@ -67,6 +71,10 @@ def judge() -> None:
         for claim, record in replicates.judged(name, second).items():
             document["again"][claim] = {"key": second} | numbers(record)
     known = {claim: entry.figure for claim, entry in evidence.entries().items()}
+    for claim in (name for name, entry in evidence.entries().items() if entry.claim.example):
+        if "satisfied" not in (record := document["claims"].get(claim, {"satisfied": 0})):
+            document["claims"][claim] = {word: record[word] for word in EXAMPLE} | NOT_JUDGED
+            document["again"].pop(claim, None)
     document["figures"] = {
         name: document["figures"][name]
         for name in jaxtheory.figures.entries()
@@ -105,7 +113,8 @@ if __name__ == "__main__":
         keep_pictures(replicates.KEYS[0], options.store)
         front.write()
     judge()
-    evidence.write(evidence.pages(evidence.load()))
+    found = evidence.load()
+    evidence.write(evidence.pages(found) | {verdict_map.FILE: verdict_map.draw(found)})
     known = jaxtheory.figures.entries()
-    if missing := [name for name in known if name not in evidence.load()["figures"]]:
+    if missing := [name for name in known if name not in found["figures"]]:
         parser.exit(1, f"not run under any key yet: {', '.join(missing)}\n")

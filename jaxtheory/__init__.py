@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from jaxtheory import theories as theories
     from jaxtheory.claims import catalog
     from jaxtheory.claims.claim import Claim as Claim
-    from jaxtheory.claims.collapse import collapse as collapse
     from jaxtheory.claims.figure import Figure as Figure
-    from jaxtheory.claims.power_law import exponent as exponent
+    from jaxtheory.claims.fits.collapse import collapse as collapse
+    from jaxtheory.claims.fits.power_law import exponent as exponent
     from jaxtheory.claims.verdict import Verdict as Verdict
     from jaxtheory.claims.verdict import verdict as verdict
     from jaxtheory.core.check_theory import check_theory as check_theory
@@ -81,8 +81,8 @@ _PUBLIC = {
     "Claim": "claims.claim",
     "Figure": "claims.figure",
     **dict.fromkeys(("Verdict", "verdict"), "claims.verdict"),
-    "collapse": "claims.collapse",
-    "exponent": "claims.power_law",
+    "collapse": "claims.fits.collapse",
+    "exponent": "claims.fits.power_law",
     **dict.fromkeys(("Run", "simulate"), "engine.simulate"),
     **dict.fromkeys(("Comparison", "compare_gradients"), "verification.gradients"),
     "explore": "reports.explorer.explore",

@@ -35,7 +35,9 @@ def loaded(name):
     return module
 
 
-evidence, front, replicates, verdicts = map(loaded, ("evidence", "front", "replicates", "verdicts"))
+findings, evidence, front, replicates, verdict_map, verdicts = map(
+    loaded, ("findings", "evidence", "front", "replicates", "verdict_map", "verdicts")
+)
 HOLDS = (True, False, None, True, True)
 TEXTS = ("question", "source", "store", "command", "setup", "model", "drawn")
 RECORD = dict.fromkeys(TEXTS, "") | {"runs": {}, "versions": {}, "files": {}}
@@ -74,17 +76,6 @@ def found_in(store):
     return {"figures": figures, "claims": claims, "again": {}}
 
 
-def tallies(readme):
-    """The number of claims that hold of each theory and origin, in the README."""
-    rows = re.findall(r"^\| \[`(\w+)`\].*?\|.*?\| ([^|]*) \| ([^|]*) \|", readme, re.M)
-    assert {name for name, *_ in rows} == {*jaxtheory.theories.names()}
-    return {
-        (name, origin): cell
-        for name, *cells in rows
-        for origin, cell in zip(tally.ORIGINS, cells, strict=False)
-    }
-
-
 def shown(page):
     """The claims of a page: name -> (theory, origin, decision)."""
     blocks = re.findall(
@@ -105,7 +96,7 @@ def test_every_claim_stands_once_with_its_origin_and_verdict(store):
     assert {decision for *_, decision in entries.values()} > {"holds", "fails", "not tested"}
 
 
-def test_readme_and_report_agree(store):
+def test_the_report_counts_what_holds_and_readme_all_verdicts(store):
     summary = found_in(store)
     after = evidence.readme(evidence.README.read_text(encoding="utf-8"), summary)
     assert f"All {len(summary['claims'])} verdicts" in after
@@ -114,12 +105,108 @@ def test_readme_and_report_agree(store):
         claims = [
             x for name, x in summary["claims"].items() if evidence.entries()[name].room == theory
         ]
-        want = {origin: str(tally.tally(claims, origin)) for origin in tally.ORIGINS}
-        assert all(tallies(after)[theory, origin] == want[origin] for origin in tally.ORIGINS[:2])
+        want = [str(tally.tally(claims, origin)) for origin in tally.ORIGINS]
         cells = re.search(rf'<tr><th scope="row"><a href="#theory-{theory}".*?</tr>', html, re.S)[0]
         cells = [re.sub("<.*?>", "", cell) for cell in re.findall("<td.*?</td>", cells)]
-        assert cells == ["" if text.endswith("of 0") else text for text in want.values()]
+        assert cells == ["" if text.endswith("of 0") else text for text in want]
     assert "probability 1 % at most" in after and wording.RULE in html
+
+
+def findings_of_all():
+    """Each finding of a figure, a page, README and the ladders, by its text."""
+    groups = (*findings.THEORIES.values(), *findings.LADDERS.values(), findings.FRONT)
+    figures = {name: jaxtheory.figures.get(name) for name in jaxtheory.figures.entries()}
+    own = [figure.finding for figure in figures.values() if figure.finding]
+    return figures, [*(finding for group in groups for finding in group), *own]
+
+
+def test_each_sentence_rests_on_verdicts_that_do_not_contradict_it():
+    """None differs from what is expected; an open claim or an example bears nothing out."""
+    _, known = findings_of_all()
+    document, entries = evidence.load(), evidence.entries()
+    assert len({finding.text for finding in known}) == len(known)
+    for finding in known:
+        for name in finding.rests_on:
+            claim = entries[name].claim
+            assert claim.expect and not claim.example, (finding.text, name)
+            for under in (document["claims"], document["again"]):
+                outcome = under.get(name, {"outcome": "not run"})["outcome"]
+                assert outcome in ("as expected", "undecided", "not run"), (finding.text, name)
+        told = evidence.stated(finding, document)
+        assert told.endswith("(undecided)") != evidence.is_borne_out(finding, document)
+
+
+def test_each_figure_has_a_finding_with_what_is_refuted_of_its_printed_claims():
+    figures, _ = findings_of_all()
+    for name, figure in figures.items():
+        judged = [claim for claim in figure.claims if not claim.example]
+        assert bool(judged) == (figure.finding is not None), name
+        if figure.finding is None:
+            continue
+        printed = {
+            claim.id
+            for claim in judged
+            if (claim.origin.kind, claim.expect) == ("printed", "fails")
+        }
+        rests_on = {*figure.finding.rests_on}
+        assert printed <= rests_on <= {claim.id for claim in figure.claims}, name
+        assert len(figure.finding.text) <= 115, name
+
+
+def test_a_sentence_is_undecided_with_one_of_its_claims():
+    finding = jaxtheory.claims.Finding("A law holds", rests_on=("RW-2", "RW-11"))
+    under = lambda *outcomes: {
+        name: {"outcome": outcome} for name, outcome in zip(finding.rests_on, outcomes, strict=True)
+    }
+    first = under("as expected", "as expected")
+    assert evidence.stated(finding, {"claims": first, "again": {}}) == "A law holds"
+    again = {"RW-11": {"outcome": "undecided"}}
+    told = evidence.stated(finding, {"claims": first, "again": again})
+    assert told == "A law holds (undecided)"
+    claims = under("undecided", "as expected")
+    assert evidence.stated(finding, {"claims": claims, "again": {}}) == told
+
+
+def test_the_map_has_a_square_for_each_claim_printed_first():
+    document = evidence.load()
+    linked = verdict_map.draw(document, ".html")
+    links = re.findall(r'<a href="(\S+?)\.html#(\S+?)"><g><title>(\S+?), ', linked)
+    names = [name for *_, name in links]
+    assert sorted(names) == sorted(evidence.entries())
+    for page, anchor, name in links:
+        assert (page, anchor) == (evidence.page(evidence.entries()[name].room).stem, name.lower())
+    for room in jaxtheory.theories.names():
+        kinds = [
+            evidence.entries()[name].claim.origin.kind
+            for name in names
+            if evidence.entries()[name].room == room
+        ]
+        assert kinds == sorted(kinds, key=[*tally.ORIGINS].index)
+    fails = [x["decision"] for x in document["claims"].values()].count("fails")
+    assert linked.count('class="fails"') == linked.count("<path") == fails + 1  # and the legend's
+    assert verdict_map.FILE.read_text("utf-8") == verdict_map.draw(document)
+
+
+def test_readme_says_how_many_claims_are_decided_under_both_keys():
+    names = [name for name, entry in evidence.entries().items() if not entry.claim.example]
+    record = lambda decision: {"satisfied": 8, "decision": decision}
+    claims = {name: record("holds") for name in names[:5]} | {names[5]: {"decision": "holds"}}
+    again = {names[0]: record("holds"), names[1]: record("fails"), names[2]: record("undecided")}
+    text = evidence.under_both({"claims": claims, "again": again})
+    assert f"Of {len(names)} claims 5 have been judged" in text
+    assert "and 3 under 59263 too: 2 are decided under both, of which 1 disagree." in text
+    assert f"The other {len(names) - 5} verdicts are older" in text
+    assert evidence.under_both(evidence.load()) in evidence.README.read_text("utf-8")
+
+
+def test_the_site_has_a_picture_of_each_number_that_was_judged():
+    document = evidence.load()
+    text = evidence.on_site("random_walk", evidence.page("random_walk").read_text("utf-8"))
+    for name, entry in evidence.entries().items():
+        if entry.room == "random_walk":
+            judged = "satisfied" in document["claims"][name]
+            head = text[text.index(f'id="{name.lower()}"') :][:400]
+            assert ('class="strip"' in head.split("\n\n")[0]) == judged, name
 
 
 def test_the_verdicts_are_those_of_the_numbers_in_git():
@@ -261,7 +348,8 @@ def test_the_site_leads_to_the_gallery():
     assert evidence.on_site("own-loss", text) == (
         "![a](gallery/walk_rate.webp) [b](../gallery/random_walk.md#walk_rate) · c."
     )
-    assert evidence.on_site("verdicts", "") == evidence.verdicts(evidence.load())
+    text = evidence.on_site("verdicts", "")
+    assert re.sub("<svg.*?</svg>\n", "", text) == evidence.verdicts(evidence.load())
 
 
 def test_a_second_key_stands_below_the_first():
@@ -328,16 +416,3 @@ def test_the_command_of_a_figure_is_the_one_that_was_run():
     assert line.startswith("`jaxtheory run walk_rate --until-decided --max-seeds 96 --key 7` · ")
     line = evidence.source("walk_rate", "random_walk", "", {"figures": {}})
     assert line.startswith("`jaxtheory run walk_rate` · ")
-
-
-def test_the_ladders_say_which_claims_are_undecided():
-    """Under both keys, above the table that describes a third one."""
-    found, page = evidence.load(), (evidence.DOCS / "networks-ladders.md").read_text("utf-8")
-    undecided = {
-        name
-        for name, record in found["again"].items()
-        if name.startswith("NW-")
-        and {record["decision"], found["claims"][name]["decision"]} == {"undecided"}
-    }
-    (sentence,) = re.findall("are undecided both times: (.*)\\.", page)
-    assert set(sentence.split(", ")) == undecided

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from jaxtheory.claims.claim import Claim as Claim
     from jaxtheory.claims.figure import Figure as Figure
     from jaxtheory.claims.figure import arguments as arguments
+    from jaxtheory.claims.finding import Finding as Finding
+    from jaxtheory.claims.fits.power_law import FittedLaw as FittedLaw
+    from jaxtheory.claims.fits.power_law import fitted_law as fitted_law
     from jaxtheory.claims.judged import Judged as Judged
     from jaxtheory.claims.judged import judge as judge
     from jaxtheory.claims.measures import Measure as Measure
@@ -22,8 +25,6 @@ if TYPE_CHECKING:
     from jaxtheory.claims.origin import derived as derived
     from jaxtheory.claims.origin import interpretation as interpretation
     from jaxtheory.claims.origin import printed as printed
-    from jaxtheory.claims.power_law import FittedLaw as FittedLaw
-    from jaxtheory.claims.power_law import fitted_law as fitted_law
     from jaxtheory.claims.result import FigureResult as FigureResult
     from jaxtheory.claims.result import run_figure as run_figure
 
@@ -31,10 +32,11 @@ _HOMES = {  # name -> module, loaded at first use: `jaxtheory list` reads figure
     **dict.fromkeys(("Bound", "at_least", "at_most", "between"), "bound"),
     "Claim": "claim",
     **dict.fromkeys(("Figure", "arguments"), "figure"),
+    "Finding": "finding",
     **dict.fromkeys(("Judged", "judge"), "judged"),
     **dict.fromkeys(("Measure", "crossing", "exponent", "last", "share"), "measures"),
     **dict.fromkeys(("Origin", "derived", "interpretation", "printed"), "origin"),
-    **dict.fromkeys(("FittedLaw", "fitted_law"), "power_law"),
+    **dict.fromkeys(("FittedLaw", "fitted_law"), "fits.power_law"),
     **dict.fromkeys(("FigureResult", "run_figure"), "result"),
 }
 __all__ = [*_HOMES]

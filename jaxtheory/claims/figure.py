@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import xarray as xr
 
 from jaxtheory.claims.claim import Claim
+from jaxtheory.claims.finding import Finding
 from jaxtheory.core.config import Config
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.sweep import sweep as default_verb
@@ -33,6 +34,8 @@ class Figure(NamedTuple):
             the folder, which is the same for any number of seeds, and calls progress(what, done,
             of, seconds_left) unless progress is None.
         verb: `jaxtheory.sweep`, or `jaxtheory.boundary`.
+        finding: what the figure shows, which rests on its claims. It is the title of the drawing
+            where they come out as expected; the title that `draw` gives begins the caption then.
 
     Example:
         >>> import jaxtheory
@@ -51,6 +54,7 @@ class Figure(NamedTuple):
     draw: Callable[[xr.Dataset], Any]
     experiment: Callable[..., xr.Dataset] | None = None
     verb: Callable[..., xr.Dataset] = default_verb
+    finding: Finding | None = None
 
 
 def arguments(figure: Figure, quick: bool) -> tuple[Any, dict[str, Any]]:

@@ -10,6 +10,7 @@ import xarray as xr
 
 from jaxtheory.claims.figure import Figure, arguments
 from jaxtheory.claims.figure import seeds as seeds_of
+from jaxtheory.claims.finding import Finding
 from jaxtheory.claims.judged import Judged, judge
 from jaxtheory.code.code_hash import code_hash
 from jaxtheory.code.plain import as_json
@@ -17,7 +18,7 @@ from jaxtheory.engine.results.identity import fingerprint
 from jaxtheory.engine.sweep import sweep
 from jaxtheory.ops import draws
 from jaxtheory.system.disk import located
-from jaxtheory.texts.errors import InputError
+from jaxtheory.texts.errors import InputError, suggest
 from jaxtheory.texts.faces import as_html, as_text
 
 
@@ -56,6 +57,13 @@ class FigureResult(NamedTuple):
 
     def _repr_html_(self) -> str:
         return as_html(self)
+
+    @property
+    def finding(self) -> Finding | None:
+        """The finding of the figure, if its claims came out as expected in this run."""
+        finding = self.figure.finding
+        outcomes = {judged.claim.id: judged.outcome for judged in self.verdicts}
+        return finding if finding and finding.is_borne_out(outcomes) else None
 
     @property
     def store(self) -> Path | None:
@@ -109,6 +117,7 @@ def run_figure(
         'not tested (n=2 < 8)'
     """
     key = draws.number("key", key)
+    _require_own(figure)
     if max_seeds is not None and quick:
         raise InputError("quick and max_seeds exclude each other: a quick run decides nothing")
     options: dict[str, Any] = {"progress": progress}
@@ -137,6 +146,15 @@ def run_figure(
         if all(map(_decided, verdicts)):
             break
     return FigureResult(figure, dataset, verdicts, tuple(dict.fromkeys(stores)))
+
+
+def _require_own(figure: Figure) -> None:
+    """Raise InputError if the finding of a figure rests on claims that the figure does not have."""
+    rests_on = figure.finding.rests_on if figure.finding else ()
+    own = [claim.id for claim in figure.claims]
+    for name in rests_on:
+        if name not in own:
+            raise InputError(f"the finding of {figure.name} rests on {name}; {suggest(name, own)}")
 
 
 def _batches(seeds: list[int], most: int) -> Iterator[list[int]]:

@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from jaxtheory.plotting import plot
-from jaxtheory.plotting.annotation.captions import without_markup
+from jaxtheory.plotting.annotation.captions import preface, without_markup
 from jaxtheory.plotting.annotation.complete import write_names
 from jaxtheory.plotting.annotation.sizes import PAPERS, on_paper
+from jaxtheory.plotting.panels import write_title
 from jaxtheory.texts.errors import InputError, line
 
 _IGNORED = "drawn with the default settings of matplotlib, as yours fail: {}"
@@ -147,6 +148,13 @@ def title_of(drawn: Any) -> str:
     """Return the title of a figure in one line, without the markup of its formulas."""
     parts = " ".join(drawn.get_suptitle().split()).split("$")
     return "".join(without_markup(part) if i % 2 else part for i, part in enumerate(parts))
+
+
+def entitle(drawn: Any, title: str) -> None:
+    """Give a figure another title; the one that it had begins its caption."""
+    if topic := title_of(drawn):
+        preface(drawn, f"{topic}.")
+    write_title(drawn, title)
 
 
 @contextlib.contextmanager

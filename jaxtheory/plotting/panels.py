@@ -112,8 +112,14 @@ def panels(
         ax.tick_params(which="both", labelsize=points(SMALL), width=0.6)
         ax.grid(True, alpha=0.25, linewidth=0.5)
     if title:
-        figure.suptitle(broken(title, inches, LETTER * points(TITLE)), fontsize=points(TITLE))
+        write_title(figure, title)
     return figure, axes.reshape(rows, columns)
+
+
+def write_title(figure: Any, title: str) -> None:
+    """Write the title of a figure, in lines that it has room for."""
+    width, size = figure.get_size_inches()[0], points(TITLE)
+    figure.suptitle(broken(title, width, LETTER * size), fontsize=size)
 
 
 def _inches(name: str, width: Any) -> float:

@@ -18,6 +18,7 @@ from jaxtheory.reports import wording
 from jaxtheory.reports.explorer.live_pages import PAGE
 from jaxtheory.reports.figure_record import NotARecordError, read_record
 from jaxtheory.reports.run_files import disagreeing
+from jaxtheory.reports.strip import strip
 from jaxtheory.reports.tally import ORIGINS, tally
 from jaxtheory.reports.typeset import typeset
 from jaxtheory.system.atomic import write
@@ -150,7 +151,7 @@ def _page(entries: list[dict[str, Any]]) -> str:
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
-    environment.filters["typeset"] = typeset
+    environment.filters |= {"strip": strip, "typeset": typeset}
     span = f"{wording.count(len(entries), 'figure')} of {wording.count(len(groups), 'theory')}"
     return environment.get_template("report.html.jinja").render(
         style=(_HERE / "report.css").read_text(encoding="utf-8"),

@@ -25,7 +25,7 @@ from jaxtheory.engine.results.cells import as_csv
 from jaxtheory.engine.results.identity import fingerprint
 from jaxtheory.plotting import plot
 from jaxtheory.plotting.annotation.captions import COLUMNS
-from jaxtheory.plotting.drawing import drawing, for_paper, title_of
+from jaxtheory.plotting.drawing import drawing, entitle, for_paper, title_of
 from jaxtheory.reports import wording
 from jaxtheory.reports.figure_record import NotARecordError, read_record
 from jaxtheory.system.atomic import file_hash, write
@@ -59,12 +59,19 @@ def keep_drawing(
     ignored settings of matplotlib.
     """
     before = _before(image.with_suffix(".json"))
-    steps = plot.diverged, plot.threshold, plot.add_caption, plot.numbers, title_of, as_csv
+    steps = plot.diverged, plot.threshold, plot.add_caption, plot.numbers, entitle, title_of, as_csv
     code = code_hash((result.figure.draw, *steps))
     data = {str(name): x for name, x in result.dataset.variables.items()}
     numbers = code_hash((sorted(data.items()), result.dataset.attrs))
     panels = {claim.id: claim.panel for claim in result.figure.claims}
-    origin = code, version("matplotlib"), numbers, panels, _verdict_text(result)
+    origin = (
+        code,
+        version("matplotlib"),
+        numbers,
+        panels,
+        str(result.finding),
+        _verdict_text(result),
+    )
     mark = fingerprint(as_json({"made": origin}))
     names = {image.with_suffix(suffix).name for suffix in _DRAWN}
     same = before.get("drawn") == mark and {*before["files"]} == names
@@ -95,7 +102,7 @@ def keep_paper(
 
 
 def drawn(result: FigureResult) -> Any:
-    """Draw the figure, with the limits of its claims.
+    """Draw the figure, with the limits of its claims, under its finding if they bear it out.
 
     Its caption has the number of diverged runs and the verdicts.
     """
@@ -110,6 +117,8 @@ def drawn(result: FigureResult) -> Any:
                 )
             if claim.panel is not None:
                 plot.threshold(panels[claim.panel], *claim.bound, claim.id)
+        if result.finding:
+            entitle(figure, str(result.finding))
         for sentence in filter(None, (lost, _verdict_text(result))):
             plot.remark(figure, sentence)
     return figure

@@ -3,7 +3,7 @@
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import Measure, at_least, derived
+from jaxtheory.claims import Finding, Measure, at_least, derived
 from jaxtheory.theories.attention_pruning import P3
 
 from . import AXES, QUICK, THEORY, after_steps, with_legend
@@ -45,6 +45,10 @@ def draw(dataset: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="pruning_calibration",
     source="beyond the source: calibration size against held-out error",
+    finding=Finding(
+        "On held-out data at ρ = 1/2 the better of Wanda and SparseGPT beats the mask fitted to 1, 4 or 16 sequences",
+        rests_on=("AP-26",),
+    ),
     theory=THEORY,
     config=P3.replace(length=64, step_scale=0.01),
     sweep=after_steps(600, {"num_sequences": [1, 4, 16]} | AXES) | {"buckets": "pad"},

@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot, statistics
-from jaxtheory.claims import Measure, at_least, at_most, derived, interpretation, printed
+from jaxtheory.claims import Finding, Measure, at_least, at_most, derived, interpretation, printed
 from jaxtheory.theories.attention_pruning import P3, PRESETS
 
 from . import AXES, PAPER, QUICK, THEORY, after_steps, with_legend
@@ -84,6 +84,10 @@ def draw(dataset: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="pruning_lambda",
     source=SOURCE,
+    finding=Finding(
+        "At ρ = 1/2 the error is least inside λ = 0.3 to 10⁵ in every run, and an η 3 times past stability adds ≥ 0.5",
+        rests_on=("AP-1", "AP-7"),
+    ),
     theory=THEORY,
     config=P3,
     sweep=after_steps(1500, AXES | {"lambda": GRID})

@@ -3,7 +3,7 @@
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import Measure, at_least, at_most, between, derived, interpretation
+from jaxtheory.claims import Finding, Measure, at_least, at_most, between, derived, interpretation
 from jaxtheory.theories.attention_pruning import P3
 
 from . import AXES, PAPER, QUICK, THEORY, after_steps, with_legend
@@ -41,6 +41,10 @@ def draw(dataset: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="pruning_ratio",
     source=SOURCE,
+    finding=Finding(
+        "The gradient mask beats Wanda and SparseGPT at ρ = 0.2 to 0.9 on calibration data, but not down to ρ = 0.05",
+        rests_on=("AP-51", "AP-16"),
+    ),
     theory=THEORY,
     config=P3,
     sweep=after_steps(1500, AXES | {"rho": [0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9]})

@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import Measure, at_most, crossing, interpretation, last
+from jaxtheory.claims import Finding, Measure, at_most, crossing, interpretation, last
 from jaxtheory.theories.attention_pruning import Config
 
 from . import PAPER, THEORY, with_legend
@@ -93,6 +93,10 @@ def draw(dataset: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="pruning_schedule",
     source=f"{PAPER}, theorem 4.1 with its step size",
+    finding=Finding(
+        "With the theorem's step size 1/L_g the loss ends at most a relative 10⁻⁶ above that of descent with η = 3",
+        rests_on=("AP-43",),
+    ),
     theory=THEORY,
     config=Config(
         dimension=16, length=8, mask_init="uniform", momentum=0.0, logit_scale=1.0, step_scale=0.01

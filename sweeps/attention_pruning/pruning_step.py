@@ -9,7 +9,7 @@ import xarray as xr
 
 import jaxtheory
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import Measure, at_least, between, derived
+from jaxtheory.claims import Finding, Measure, at_least, between, derived
 from jaxtheory.theories.attention_pruning import Config, laws
 from jaxtheory.theories.attention_pruning.model import Batch, Problem
 
@@ -68,6 +68,10 @@ def draw(result: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="pruning_step",
     source=f"{PAPER}, theorem 4.1: eta at most 1/L_g",
+    finding=Finding(
+        "For τ = 1, 3, 10 the largest η with no rise of the loss in 400 steps is within 5 % of 2/‖H‖ (dense attention)",
+        rests_on=("AP-56",),
+    ),
     theory=THEORY,
     config=Config(dimension=16, length=8, mask_init="uniform", momentum=0.0, regularization=WEIGHT),
     verb=jaxtheory.boundary,

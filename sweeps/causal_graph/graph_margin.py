@@ -18,7 +18,7 @@ import xarray as xr
 from jax import Array
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import Measure, at_least, at_most, between, derived, last
+from jaxtheory.claims import Finding, Measure, at_least, at_most, between, derived, last
 from jaxtheory.theories.causal_graph import calculus, model
 
 from . import QUICK, SMALL, THEORY, P, T
@@ -130,6 +130,10 @@ def ways(*names: str) -> dict[str, list]:
 FIGURE = Figure(
     name="graph_margin",
     source=f"derived: {SOURCE}",
+    finding=Finding(
+        "At η = 100 A1 nears its max-margin direction with A2 fixed (cosine ≥ 0.98) but leaves it again with A2 trained",
+        rests_on=("CG-20", "CG-24"),
+    ),
     theory=THEORY,
     config=SMALL.replace(**{T: 8}, switch_step=10**6),
     sweep={

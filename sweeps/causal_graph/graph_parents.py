@@ -9,7 +9,16 @@ import xarray as xr
 from jaxtyping import Array, Float, Int
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import Measure, at_least, at_most, derived, interpretation, last, printed
+from jaxtheory.claims import (
+    Finding,
+    Measure,
+    at_least,
+    at_most,
+    derived,
+    interpretation,
+    last,
+    printed,
+)
 from jaxtheory.theories.causal_graph import model
 
 from . import GRADIENT, PLAIN, QUICK, SMALL, THEORY, level
@@ -62,6 +71,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="graph_parents",
     source=f"{GRADIENT}, figures of A1 against the adjacency",
+    finding=Finding(
+        "The first layer finds each parent, but chains of 16 end at most 3/4 of the way from unigram to posterior mean",
+        rests_on=("CG-1", "CG-3", "CG-4"),
+    ),
     theory=THEORY,
     config=SMALL.replace(switch_step=STAGE),
     sweep=PLAIN

@@ -7,7 +7,16 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import Measure, at_least, at_most, derived, interpretation, last, printed
+from jaxtheory.claims import (
+    Finding,
+    Measure,
+    at_least,
+    at_most,
+    derived,
+    interpretation,
+    last,
+    printed,
+)
 
 from . import PHASES, PLAIN, QUICK, SMALL, THEORY, P, level
 
@@ -63,6 +72,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="graph_phases",
     source=f"{PHASES}, the loss along training",
+    finding=Finding(
+        "From β₀ = 0.1 the loss starts over 0.003 nats off uniform and ends over 0.03 above that of the posterior mean",
+        rests_on=("CG-9", "CG-12"),
+    ),
     theory=THEORY,
     config=SMALL.replace(**{P: 500}, learning_rate=30.0, second_rate=1.0),
     sweep=PLAIN

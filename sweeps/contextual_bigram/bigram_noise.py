@@ -3,7 +3,7 @@
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import Measure, at_most, interpretation, last
+from jaxtheory.claims import Finding, Measure, at_most, interpretation, last
 
 from . import PAPER, QUICK, THEORY, Config, right_sign, runs
 from ._curves import ALPHAS, CURVES
@@ -46,6 +46,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="bigram_noise",
     source=f"{PAPER}, appendix I",
+    finding=Finding(
+        "Runs with simulated Gaussian noise end within 30 % of those with mini-batches, on average over four metrics",
+        rests_on=("CB-43",),
+    ),
     theory=THEORY,
     config=Config(batch_size=64, learning_rate=0.01, late_learning_rate=0.005),
     sweep={

@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot, statistics
-from jaxtheory.claims import Measure, at_most, fitted_law, interpretation
+from jaxtheory.claims import Finding, Measure, at_most, fitted_law, interpretation
 
 from . import PAPER, SMALL, THEORY, B, Config, right_sign, runs
 from ._curves import ALPHAS
@@ -72,6 +72,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="bigram_population",
     source=f"{PAPER}, equations (8) and (9)",
+    finding=Finding(
+        "At B = 4096 the alignment α_V stays within 20 % of d sinh(ηt) from step 24 until it reaches 0.1",
+        rests_on=("CB-42",),
+    ),
     theory=THEORY,
     config=Config(length=300, l1=0.0, learning_rate=0.05),
     sweep={

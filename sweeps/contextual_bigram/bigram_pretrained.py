@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import Measure, at_most, interpretation
+from jaxtheory.claims import Finding, Measure, at_most, interpretation
 
 from . import PAPER, THEORY, THRESHOLD, TRANSFER, Config
 from ._curves import CURVES, at, draw_runs
@@ -53,6 +53,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="bigram_pretrained",
     source=f"{PAPER}, section 4 and appendix H",
+    finding=Finding(
+        "After 200 steps, training from a pre-trained V (ρ = 1) leaves at most 1/4 of the trivial start's excess loss",
+        rests_on=("CB-52",),
+    ),
     theory=THEORY,
     config=Config(length=500, batch_size=64, stage_threshold=THRESHOLD),
     sweep={

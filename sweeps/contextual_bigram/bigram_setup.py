@@ -3,7 +3,7 @@
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import Measure, at_least, at_most, derived, interpretation, last
+from jaxtheory.claims import Finding, Measure, at_least, at_most, derived, interpretation, last
 from jaxtheory.theories.contextual_bigram import PAPER as SETUP
 
 from . import BOTH, PAPER, QUICK, SGD, STAGES, THEORY, right_sign
@@ -51,6 +51,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="bigram_setup",
     source=f"{PAPER}, set-up of the experiments, a plausible interpretation",
+    finding=Finding(
+        "At T = 5000 and B = 64 the cosine of attention and its target is at most 0.8 in every SGD run of 1000 steps",
+        rests_on=("CB-21",),
+    ),
     theory=THEORY,
     config=SETUP,
     sweep={"zip": BOTH, **STAGES},

@@ -7,7 +7,15 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import Measure, between, derived, exponent, fitted_law, interpretation
+from jaxtheory.claims import (
+    Finding,
+    Measure,
+    between,
+    derived,
+    exponent,
+    fitted_law,
+    interpretation,
+)
 
 from . import EXACT, PAPER, QUICK, SMALL, THEORY, Config, runs
 from ._curves import at_end
@@ -63,6 +71,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="bigram_sparsity",
     source=f"{PAPER}, section 1: samples polynomial in Q",
+    finding=Finding(
+        "In stage one noise over squared signal grows about as Q for attention as a whole, as Q² per entry (Q = 1 to 8)",
+        rests_on=("CB-100", "CB-101"),
+    ),
     theory=THEORY,
     config=Config(l1=0.0, switch_step=400, length=LENGTH, batch_size=SIZE, learning_rate=RATE),
     sweep={"algorithm": "noise", "vary": {Q: [1, 2, 3, 5, 8]}, **runs(12, 240, every=2)},

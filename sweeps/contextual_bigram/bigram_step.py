@@ -6,7 +6,7 @@ import xarray as xr
 
 import jaxtheory
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import Measure, between, derived
+from jaxtheory.claims import Finding, Measure, between, derived
 from jaxtheory.theories.contextual_bigram import Problem
 from jaxtheory.theories.contextual_bigram.laws import dynamics, noise
 
@@ -52,6 +52,10 @@ def draw(result: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="bigram_step",
     source=f"{PAPER}, section 5: the largest rate without divergence",
+    finding=Finding(
+        "At B, T = 64, 256 SGD stays bounded for 200 steps up to 0.6 to 1.2 times its predicted edge of stability",
+        rests_on=("CB-90",),
+    ),
     theory=THEORY,
     config=Config(l1=0.0, switch_step=STEPS),
     verb=jaxtheory.boundary,

@@ -3,7 +3,7 @@
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import Measure, at_least, interpretation
+from jaxtheory.claims import Finding, Measure, at_least, interpretation
 
 from . import PAPER, RECORD, SAMPLES, SWEEP, TAU, THEORY, TRAINED, Config, accuracy, curves, table
 
@@ -66,6 +66,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="groups_downstream",
     source=f"{PAPER}, downstream experiments; numbers are ours",
+    finding=Finding(
+        "The pre-trained W, frozen, gains at least 0.15 accuracy over scratch at 20 to 100 samples (d = 4, D = 6)",
+        rests_on=("GS-27",),
+    ),
     theory=THEORY,
     config=Config(),
     sweep={

@@ -3,7 +3,7 @@
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import Measure, at_least, interpretation
+from jaxtheory.claims import Finding, Measure, at_least, interpretation
 
 from . import DOWNSTREAM, PAPER, TAU, THEORY, TRAINED, Config, accuracy, curves, table
 
@@ -35,6 +35,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="groups_features",
     source=f"{PAPER}, theorem: any sub-Gaussian law with a margin",
+    finding=Finding(
+        "A frozen Gaussian-trained W gains at least 0.1 accuracy over scratch for three feature laws (10 to 60 samples)",
+        rests_on=("GS-36",),
+    ),
     theory=THEORY,
     config=Config(pretraining_steps=TAU),
     sweep={

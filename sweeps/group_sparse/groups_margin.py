@@ -12,7 +12,7 @@ import xarray as xr
 from jax import Array
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import Measure, at_least, at_most, derived, last
+from jaxtheory.claims import Finding, Measure, at_least, at_most, derived, last
 from jaxtheory.theories.group_sparse import model
 
 from . import ETA, SWEEP, THEORY, Config, N
@@ -78,6 +78,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="groups_margin",
     source=f"derived: {SOURCE}",
+    finding=Finding(
+        "On 500 samples W's cosine with max margin peaks at 0.95 or more for η = 0.1, but ends at most at 0.3 for η = 2",
+        rests_on=("GS-55", "GS-58"),
+    ),
     theory=THEORY,
     config=Config(),
     sweep=SWEEP

@@ -3,7 +3,7 @@
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import Measure, at_least, interpretation
+from jaxtheory.claims import Finding, Measure, at_least, interpretation
 
 from . import ETA, PAPER, SWEEP, THEORY, Config, D, N
 
@@ -50,6 +50,10 @@ FIGURE = Figure(
     name="groups_pretraining",
     source=f"{PAPER}, pre-training experiments of the talk; eta, T and the setting's attribution "
     "are ours",
+    finding=Finding(
+        "The value vector has a cosine of at least 0.999 with the true one v* after 100 steps (η = 0.5)",
+        rests_on=("GS-2",),
+    ),
     theory=THEORY,
     config=Config(),
     sweep={

@@ -14,7 +14,7 @@ from jax import Array
 from scipy.special import betainc
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import Measure, at_most, derived, exponent, interpretation
+from jaxtheory.claims import Finding, Measure, at_most, derived, exponent, interpretation
 from jaxtheory.theories.group_sparse import data as samples
 from jaxtheory.theories.group_sparse import model
 from jaxtheory.theories.group_sparse.model import Params, Tuned
@@ -110,6 +110,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="groups_probability",
     source=f"{PAPER}, theorem on the downstream task, its second term",
+    finding=Finding(
+        "With W set by hand, downstream error is at most 4 log(1/δ)/n in 98 % of runs (δ = 0.02, n = 25 to 200)",
+        rests_on=("GS-65",),
+    ),
     theory=THEORY._replace(algorithms={"downstream": ONLINE}),
     config=CONFIG,
     sweep=SWEEP

@@ -3,7 +3,7 @@
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import Measure, at_least, fitted_law, interpretation, last
+from jaxtheory.claims import Finding, Measure, at_least, fitted_law, interpretation, last
 
 from . import PAPER, SWEEP, THEORY, Config, N, table
 
@@ -58,6 +58,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="groups_samples",
     source=f"{PAPER}, theorem; finite n is measured",
+    finding=Finding(
+        "On the population the relevant group has at least 0.95 of the attention at t = 500 (d = 4, D = 6, η = 0.25)",
+        rests_on=("GS-12",),
+    ),
     theory=THEORY,
     config=Config(learning_rate=0.25),
     sweep={

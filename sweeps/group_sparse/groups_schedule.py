@@ -13,6 +13,7 @@ import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
 from jaxtheory.claims import (
+    Finding,
     Measure,
     at_least,
     at_most,
@@ -136,6 +137,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="groups_schedule",
     source=f"{PAPER}, theorem: T* = D^3 v 1/(D^3 epsilon^3)",
+    finding=Finding(
+        "On the population the missing attention at t = D³ falls as D^−0.8 to D^−2.5 (D = 4 to 12), not exponentially",
+        rests_on=("GS-25", "GS-26"),
+    ),
     theory=THEORY,
     config=Config(learning_rate=0.25),
     sweep={

@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import Measure, at_least, interpretation, last
+from jaxtheory.claims import Finding, Measure, at_least, interpretation, last
 
 from . import ETA, PAPER, SWEEP, THEORY, Config, D, table
 
@@ -78,6 +78,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="groups_stability",
     source=f"{PAPER}, theorem: eta of order 1 for growing D",
+    finding=Finding(
+        "On the population η = 0.625 gives the relevant group at least 0.9 of the attention at t = 400 for D = 4, 8, 12",
+        rests_on=("GS-15",),
+    ),
     theory=THEORY,
     config=Config(num_samples=1000),
     sweep={

@@ -6,7 +6,7 @@ import xarray as xr
 
 import jaxtheory
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import Measure, between, derived
+from jaxtheory.claims import Finding, Measure, between, derived
 from jaxtheory.theories.group_sparse import Problem
 
 from . import ETA, PAPER, SWEEP, THEORY, Config, D, edge
@@ -40,6 +40,10 @@ def draw(result: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="groups_step",
     source=f"{PAPER}, theorem: eta of order 1 for growing D",
+    finding=Finding(
+        "On 500 samples the largest η of a never rising loss is 0.9 to 1.2 times 16/(D(D + 1)) for D = 6, 8 and 12",
+        rests_on=("GS-53",),
+    ),
     theory=THEORY._replace(metrics=loss, predict=lambda problem, config, steps: {}),
     config=Config(num_samples=500),
     verb=jaxtheory.boundary,

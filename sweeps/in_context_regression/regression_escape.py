@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import Measure, between, derived, exponent, fitted_law
+from jaxtheory.claims import Finding, Measure, between, derived, exponent, fitted_law
 from jaxtheory.theories.in_context_regression import laws, model
 
 from . import ETA, EXACT, ON_POPULATION, QUICK, SIGMA, THEORY, levels, often
@@ -78,6 +78,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="regression_escape",
     source="derived: time at the start",
+    finding=Finding(
+        "The time training stays at its start grows as 1/σ with separate keys and queries, as log(1/σ) with merged ones",
+        rests_on=("IR-14", "IR-15"),
+    ),
     theory=THEORY,
     config=CONFIG,
     sweep=EXACT

@@ -6,7 +6,7 @@ The merged form with random weights, on infinitely many prompts.
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import Measure, at_most, derived, last, printed
+from jaxtheory.claims import Finding, Measure, at_most, derived, last, printed
 
 from . import EXACT, ON_POPULATION, QUICK, SHARE, SIGMA, THEORY, N
 
@@ -41,6 +41,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="regression_minimum",
     source=TRAINED,
+    finding=Finding(
+        "For N = 4 to 128 merged linear attention ends within 1e-6 of the least loss, within 1e-3 with in-weight tasks",
+        rests_on=("IR-16", "IR-17"),
+    ),
     theory=THEORY,
     config=CONFIG,
     sweep=EXACT

@@ -6,7 +6,7 @@ The separate form with D = 8, N = 32 and nine heads of rank R, on infinitely man
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import Measure, at_least, derived
+from jaxtheory.claims import Finding, Measure, at_least, derived
 
 from . import EXACT, ON_POPULATION, QUICK, SIGMA, THEORY, D, H, N, R, curves, drops, often
 
@@ -28,6 +28,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="regression_ranks",
     source="derived: rank of keys and queries",
+    finding=Finding(
+        "With separate keys and queries of full rank (D = 8) the loss drops at least twice, less often than at rank 1",
+        rests_on=("IR-12", "IR-13"),
+    ),
     theory=THEORY,
     config=CONFIG,
     sweep=EXACT

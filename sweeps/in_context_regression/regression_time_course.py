@@ -6,7 +6,16 @@ From aligned weights, with equal eigenvalues, on infinitely many prompts.
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import Measure, at_most, between, derived, exponent, fitted_law, printed
+from jaxtheory.claims import (
+    Finding,
+    Measure,
+    at_most,
+    between,
+    derived,
+    exponent,
+    fitted_law,
+    printed,
+)
 
 from . import ABSTRACT, ETA, EXACT, ON_POPULATION, THEORY, D, N, often
 
@@ -39,6 +48,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="regression_time_course",
     source=ABSTRACT,
+    finding=Finding(
+        "With equal eigenvalues and aligned weights merged loss stays within 0.01 tr Λ of its logistic law at η = 0.005",
+        rests_on=("IR-3",),
+    ),
     theory=THEORY,
     config=ON_POPULATION.replace(form="merged", start="aligned", spectrum=0.0, initial_scale=1e-3),
     sweep=EXACT

@@ -4,6 +4,7 @@ import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
 from jaxtheory.claims import (
+    Finding,
     Measure,
     at_least,
     between,
@@ -79,6 +80,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="attention_start",
     source=f"{PAPER}, figure 1B and (8): delta and xi",
+    finding=Finding(
+        "The irrelevant diagonal of ΔW_Q and ΔW_K scales as its start δ for shared, but not per-position output weights",
+        rests_on=("LR-113", "LR-114"),
+    ),
     theory=only("projections"),
     config=S1.replace(learning_rate=3.0),
     sweep=runs(

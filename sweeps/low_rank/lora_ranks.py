@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import Measure, at_most, derived, last
+from jaxtheory.claims import Finding, Measure, at_most, derived, last
 from jaxtheory.theories.low_rank import S1
 
 from . import TRUNCATED, lines, panels, pick, runs, slanted
@@ -36,6 +36,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="lora_ranks",
     source="LoRA training against truncation",
+    finding=Finding(
+        "Like full training, LoRA reaches a test loss of at most 0.05 in 400 steps, even at rank 1",
+        rests_on=("LR-77",),
+    ),
     theory=TRUNCATED,
     config=S1,
     sweep=runs(400, zip=RUNS, record={"loss": 10}),

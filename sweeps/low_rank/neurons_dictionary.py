@@ -3,7 +3,7 @@
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import Measure, at_most, exponent, interpretation
+from jaxtheory.claims import Finding, Measure, at_most, exponent, interpretation
 from jaxtheory.theories.low_rank import S1
 
 from . import PAPER, only, panels, pick, runs
@@ -38,6 +38,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="neurons_dictionary",
     source=f"{PAPER}, corollary 1 over M",
+    finding=Finding(
+        "Without the smallest 35 % of neurons the loss does not fall as 1/M over M = 10 to 40 patterns",
+        rests_on=("LR-60",),
+    ),
     theory=only("pruned_loss"),
     config=S1,
     sweep=runs(120, zip=DICTIONARIES, buckets="exact"),

@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import Measure, at_least, at_most, between, derived, interpretation
+from jaxtheory.claims import Finding, Measure, at_least, at_most, between, derived, interpretation
 from jaxtheory.theories.low_rank import S1
 
 from . import FULL, PAPER, QUICK, SHARED, Function, final, lines, only, panels
@@ -62,6 +62,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="neurons_pruning",
     source=f"{PAPER}, figure 3 and corollary 1",
+    finding=Finding(
+        "Pruning the smallest 40 % of neurons adds at most 0.02 to the loss, but pruning 60 % need not add even 0.04",
+        rests_on=("LR-20", "LR-21"),
+    ),
     theory=only("pruned_loss", "neuron_norms", "neuron_changes"),
     config=S1,
     sweep=FULL,

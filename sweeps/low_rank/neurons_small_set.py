@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import Measure, at_most, derived, last
+from jaxtheory.claims import Finding, Measure, at_most, derived, last
 from jaxtheory.theories.low_rank import G
 
 from . import PAPER, law, only, panels, runs
@@ -62,6 +62,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="neurons_small_set",
     source=f"{PAPER}, figure 3A: what decides",
+    finding=Finding(
+        "For noise σ ≤ 0.2 the share of small neurons is Φ(−1.05 σ√d/(√L |m|)) within 0.1, m the class's mean token",
+        rests_on=("LR-57",),
+    ),
     theory=only("neuron_norms", "neuron_class", "neuron_start"),
     config=G,
     sweep=runs(150, vary={"noise": [0.0, 0.05, 0.1, 0.2], "num_confusion": [1, 3, 6]}, seeds=10),

@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import Measure, at_most, derived, last
+from jaxtheory.claims import Finding, Measure, at_most, derived, last
 from jaxtheory.theories.low_rank import S1
 
 from . import PAPER, only, panels, pick, ratio, runs
@@ -40,6 +40,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="rank_batch_noise",
     source=f"{PAPER}, theorem 1, B of at least Omega(M), and (6)",
+    finding=Finding(
+        "Batches of 2 and token noise of norm 0.9 still give a test loss of at most 0.05 for 10, 20 and 40 patterns",
+        rests_on=("LR-92",),
+    ),
     theory=only(),
     config=S1.replace(noise_law="bounded"),
     sweep=runs(

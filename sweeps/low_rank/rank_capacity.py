@@ -3,7 +3,7 @@
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import Measure, at_least, interpretation, last
+from jaxtheory.claims import Finding, Measure, at_least, interpretation, last
 from jaxtheory.theories.low_rank import S1
 
 from . import only, panels, pick, runs
@@ -50,6 +50,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="rank_capacity",
     source="summary of arXiv 2406.17167, failure signatures",
+    finding=Finding(
+        "With fewer value dimensions than relevant patterns R, singular values s_(R+1) of ΔW_Q, ΔW_K are below 0.1 s_1",
+        rests_on=("LR-65",),
+    ),
     theory=only(),
     config=S1,
     sweep=runs(

@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import Measure, at_least, at_most, between, derived, last
+from jaxtheory.claims import Finding, Measure, at_least, at_most, between, derived, last
 from jaxtheory.theories.low_rank import S1
 
 from . import PAPER, TRUNCATED, lines, panels, pick, rank_cost, ratio, runs
@@ -46,6 +46,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="rank_data_model",
     source=f"{PAPER}, sections II and III-A against IV",
+    finding=Finding(
+        "On unit tokens with drawn labels, cutting updates to rank 2 costs at most 10⁻⁵ of loss, to rank 1 at least 0.2",
+        rests_on=("LR-117", "LR-118"),
+    ),
     theory=TRUNCATED,
     config=S1,
     sweep=runs(120, zip=DATA),

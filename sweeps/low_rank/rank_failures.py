@@ -6,7 +6,7 @@ Coherent are the two relevant patterns, or each irrelevant one with a relevant o
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import Measure, at_least, interpretation, last
+from jaxtheory.claims import Finding, Measure, at_least, interpretation, last
 from jaxtheory.theories.low_rank import S1
 
 from . import TRUNCATED, panels, pick, rank_cost, ratio, runs
@@ -48,6 +48,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="rank_failures",
     source="summary of arXiv 2406.17167, failure signatures",
+    finding=Finding(
+        "A cosine of 0.9 of irrelevant with relevant patterns leaves the test loss below 0.3 at noise σ = 0.1",
+        rests_on=("LR-62",),
+    ),
     theory=TRUNCATED,
     config=S1.replace(num_test=100),
     sweep=runs(120, zip=PAIRS, vary={"noise": [0.0, 0.1, 0.2, 0.4]}),

@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import Measure, at_least, at_most, exponent, interpretation
+from jaxtheory.claims import Finding, Measure, at_least, at_most, exponent, interpretation
 from jaxtheory.theories.low_rank import S1
 
 from . import PAPER, only, panels, pick, runs, worst
@@ -78,6 +78,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="rank_growth",
     source=f"{PAPER}, (7) along training",
+    finding=Finding(
+        "At fixed ηT the relevant diagonal need not grow as √(log T), nor cross terms fall as 1/T, for T = 120 to 480",
+        rests_on=("LR-44", "LR-109"),
+    ),
     theory=only("projections"),
     config=S1,
     sweep=runs(480, zip=CELLS, record={"loss": [0, *TIMES]}),

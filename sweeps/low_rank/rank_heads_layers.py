@@ -5,7 +5,7 @@ from typing import Any
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import Measure, at_most, derived, last
+from jaxtheory.claims import Finding, Measure, at_most, derived, last
 from jaxtheory.theories.low_rank import P1
 from jaxtheory.theories.low_rank.analyses.attention import head_loss
 from jaxtheory.theories.low_rank.analyses.ranks import truncation
@@ -66,6 +66,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="rank_heads_layers",
     source="summary of arXiv 2406.17167, next check 1",
+    finding=Finding(
+        "With up to 4 heads or 2 layers updates have rank 2, with singular values s_2 ≥ 0.1 s_1 and s_3 ≤ 0.05 s_1",
+        rests_on=("LR-81",),
+    ),
     theory=THEORY._replace(analyses=looked_at),
     config=P1,
     sweep=runs(140, zip=SHAPES, record=[0, 35, 70, 105, 140]),

@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import Measure, at_least, at_most, derived, interpretation
+from jaxtheory.claims import Finding, Measure, at_least, at_most, derived, interpretation
 from jaxtheory.theories.low_rank import S1
 
 from . import FULL, PAPER, QUICK, SHARED, Function, bars, only, worst
@@ -87,6 +87,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="rank_projections",
     source=f"{PAPER}, theorem 1",
+    finding=Finding(
+        "ΔW_Q, ΔW_K have cross terms ≤ 0.25 of diagonals with shared output weights but need not draw irrelevant tokens",
+        rests_on=("LR-36", "LR-31"),
+    ),
     theory=only(
         "projections",
         "neuron_norms",

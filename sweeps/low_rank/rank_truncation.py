@@ -3,7 +3,7 @@
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import Measure, at_least, at_most, derived, interpretation
+from jaxtheory.claims import Finding, Measure, at_least, at_most, derived, interpretation
 from jaxtheory.theories.low_rank import S1
 
 from . import (
@@ -69,6 +69,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="rank_truncation",
     source=f"{PAPER}, figure 1",
+    finding=Finding(
+        "Updates cut to rank 2 add ≤ 0.0003 to the loss, to rank 1 at least 0.2, yet attention need not drop by 0.005",
+        rests_on=("LR-1", "LR-2", "LR-6"),
+    ),
     theory=TRUNCATED,
     config=S1,
     sweep=FULL,

@@ -1,7 +1,7 @@
 """Does the number of steps go as 1 / alpha*?"""
 
 from jaxtheory import Claim, Figure
-from jaxtheory.claims import Measure, between, exponent, interpretation
+from jaxtheory.claims import Finding, Measure, between, exponent, interpretation
 from jaxtheory.theories.low_rank import S1
 
 from . import PAPER, only, pick, runs
@@ -12,6 +12,10 @@ COUNTS = {"num_relevant": [3, 6, 9, 12, 18], "num_confusion": [1, 2, 3, 4, 6]}
 FIGURE = Figure(
     name="times_share",
     source=f"{PAPER}, theorem 1, T = Theta(eta^(-3/5) / alpha*)",
+    finding=Finding(
+        "The steps to test loss 0.1 go as a power of −1.25 to −0.75 of the share of relevant tokens, from 0.14 to 0.43",
+        rests_on=("LR-75",),
+    ),
     theory=only(),
     config=S1,
     sweep=runs(160, zip=COUNTS, record={"loss": 4}),

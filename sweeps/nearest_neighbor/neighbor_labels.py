@@ -9,7 +9,16 @@ import xarray as xr
 from jax import Array
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import Measure, at_least, at_most, between, derived, interpretation, last
+from jaxtheory.claims import (
+    Finding,
+    Measure,
+    at_least,
+    at_most,
+    between,
+    derived,
+    interpretation,
+    last,
+)
 from jaxtheory.theories.nearest_neighbor import Config, Full, Problem
 
 from . import FORM, LOG, PAPER, QUICK, STEPS, THEORY, B, D, N, course, late_slope, started
@@ -69,6 +78,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="neighbor_labels",
     source=f"{PAPER}: the talk's conditions on labels",
+    finding=Finding(
+        "Labels from a code keep ξ₁ growing near t^(1/3) at d = N = 4, but take W over 0.02 off its form at d = N = 3",
+        rests_on=("NN-52", "NN-55"),
+    ),
     theory=THEORY,
     config=Config(mask=5.0, learning_rate=1.0),
     sweep={

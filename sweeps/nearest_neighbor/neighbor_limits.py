@@ -8,7 +8,15 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import Measure, at_most, between, exponent, fitted_law, interpretation
+from jaxtheory.claims import (
+    Finding,
+    Measure,
+    at_most,
+    between,
+    exponent,
+    fitted_law,
+    interpretation,
+)
 from jaxtheory.theories.nearest_neighbor import Config
 
 from . import LOG, PAPER, SIGMA, THEORY, N
@@ -60,6 +68,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="neighbor_limits",
     source="the talk: proof sketch, softmax as a hard maximum",
+    finding=Finding(
+        "From ξ₁ = 10 to 40 with ξ₂ = ξ₁/4 softmax does not halve its loss against the nearest label at some N (d = 3)",
+        rests_on=("NN-28",),
+    ),
     theory=THEORY,
     config=Config(dimension=3, num_prompts=10, num_test=2000, separation=1.0),
     sweep={

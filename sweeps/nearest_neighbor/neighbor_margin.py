@@ -13,7 +13,7 @@ from jax import Array
 
 import jaxtheory
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import Measure, at_least, at_most, between, derived, exponent, last
+from jaxtheory.claims import Finding, Measure, at_least, at_most, between, derived, exponent, last
 
 from . import ETA, LOG, QUICK, SMALL, THEORY, Config
 
@@ -110,6 +110,10 @@ STEPS = [0, 1, 10, 30, 100, 300, 1000, 3000, 10000]
 FIGURE = Figure(
     name="neighbor_margin",
     source=f"derived: {SOURCE}",
+    finding=Finding(
+        "On 30 prompts W's cosine with max margin is at least 0.96 for averaged labels, at most 0.85 for ±1 (η = 10)",
+        rests_on=("NN-45", "NN-49"),
+    ),
     theory=THEORY,
     config=Config(dimension=4, context=4, num_prompts=30, num_test=100, mask=1.0),
     sweep=OBSERVED

@@ -3,7 +3,7 @@
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import Measure, at_most, derived, interpretation, last
+from jaxtheory.claims import Finding, Measure, at_most, derived, interpretation, last
 from jaxtheory.theories.nearest_neighbor import Config
 
 from . import LOG, PAPER, QUICK, ROWS, RUNS, SIGMA, THEORY, course, settings, started
@@ -41,6 +41,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="neighbor_mask",
     source=f"{PAPER}, theorem: sigma = Omega(poly(d))",
+    finding=Finding(
+        "Without an initial mask the mean squared test error is at most 0.2 at t = 2000 (d = N = 4; d = 8, N = 16)",
+        rests_on=("NN-11",),
+    ),
     theory=THEORY,
     config=Config(),
     sweep=RUNS

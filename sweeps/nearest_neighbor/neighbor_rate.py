@@ -8,6 +8,7 @@ import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
 from jaxtheory.claims import (
+    Finding,
     Measure,
     at_least,
     at_most,
@@ -78,6 +79,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="neighbor_rate",
     source=SHIFT,
+    finding=Finding(
+        "Error under shift falls near exp(−δξ₁) for q at an example and δ = 0.5, 1, but can be over R²/2 with all at −q",
+        rests_on=("NN-26", "NN-20"),
+    ),
     theory=THEORY,
     config=Config(num_prompts=10, num_test=4000),
     sweep=EXACT

@@ -7,6 +7,7 @@ import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
 from jaxtheory.claims import (
+    Finding,
     Measure,
     at_most,
     between,
@@ -78,6 +79,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="neighbor_structure",
     source=FORM,
+    finding=Finding(
+        "The query's mean logit is ξ₁ − ξ₂ within 0.02, and not the printed −ξ₂ within 0.1 (d = N = 4, t = 300)",
+        rests_on=("NN-34", "NN-35"),
+    ),
     theory=THEORY,
     config=Config(),
     sweep={

@@ -5,6 +5,7 @@ import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
 from jaxtheory.claims import (
+    Finding,
     Measure,
     at_least,
     at_most,
@@ -85,6 +86,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="neighbor_training",
     source=f"{PAPER}, theorem; settings ours",
+    finding=Finding(
+        "Where 2L(500) ≤ 0.21, attention off the nearest example falls near t^(−1/3) but ξ₁/ξ₂ need not grow as t^0.1",
+        rests_on=("NN-8", "NN-9"),
+    ),
     theory=THEORY,
     config=Config(),
     sweep=RUNS | {"zip": settings(ROWS)},

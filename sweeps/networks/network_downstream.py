@@ -13,7 +13,7 @@ import xarray as xr
 
 import jaxtheory
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import Measure, at_least, derived, last
+from jaxtheory.claims import Finding, Measure, at_least, derived, last
 from jaxtheory.theories.group_sparse import data as law
 
 from . import Ladder, Trained, panels, parts, rungs_from
@@ -87,6 +87,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="network_downstream",
     source="group_sparse: the downstream task",
+    finding=Finding(
+        "Pretraining adds on average at least 0.03 to the downstream accuracy of small one-layer networks on 20 samples",
+        rests_on=("NW-51",),
+    ),
     **parts(DOWNSTREAM, values=[20, 100], quick_values=[20, 100], rungs=RUNGS, seeds=16),
     draw=draw,
     # key 100, 8 seeds: 0.11 to 0.16 and 0.09 to 0.21 in one layer; means of a seed -0.08 to 0.30

@@ -3,7 +3,7 @@
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import Measure, at_least, at_most, derived
+from jaxtheory.claims import Finding, Measure, at_least, at_most, derived
 
 from . import THEOREM, Ladder, panels, parts, rungs_from
 
@@ -37,6 +37,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="network_groups",
     source="group_sparse: selection of the relevant group, and its transfer",
+    finding=Finding(
+        "The theorem's model gives the relevant group, at place 1 or 4 of 6, at least 0.8 of the attention",
+        rests_on=("NW-11",),
+    ),
     **parts(GROUPS, values=[1, 4], quick_values=[1, 4]),
     draw=draw,
     # key 100, 4 seeds: 0.875 in the theorem's model, 0.95 to 0.99 in one layer, 0.52 in two

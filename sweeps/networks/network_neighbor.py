@@ -3,7 +3,7 @@
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import Measure, at_least, at_most, derived
+from jaxtheory.claims import Finding, Measure, at_least, at_most, derived
 
 from . import THEOREM, Ladder, panels, parts, rungs_from
 
@@ -39,6 +39,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="network_neighbor",
     source="nearest_neighbor: agreement with 1-NN, and under shift",
+    finding=Finding(
+        "Small one-layer, one-head networks trained with AdamW match the sign of 1-NN on at least 88 % of prompts",
+        rests_on=("NW-23",),
+    ),
     **parts(PROMPTS, values=[0.1, 0.5], quick_values=[0.1, 0.5]),
     draw=draw,
     # key 100, 4 seeds: attention 0.82 in the theorem's model after 2000 steps; attention 0.84 to

@@ -3,7 +3,7 @@
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import Measure, at_least, at_most, derived, last
+from jaxtheory.claims import Finding, Measure, at_least, at_most, derived, last
 
 from . import THEOREM, Ladder, panels, parts, rungs_from
 
@@ -38,6 +38,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="network_walk",
     source="random_walk: selection of the parent, and its failure at p = 1",
+    finding=Finding(
+        "On a deterministic 6-state walk the theorem's model has accuracy ≤ 0.25, networks with separate weights ≥ 0.95",
+        rests_on=("NW-1", "NW-2"),
+    ),
     **parts(WALK, values=[0.5, 0.7, 1.0], quick_values=[0.5, 1.0]),
     draw=draw,
     # key 100, 8 seeds: the theorem's model has accuracy 0.18 at p = 1; a head selects the parent in

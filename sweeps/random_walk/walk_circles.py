@@ -6,7 +6,7 @@ The circle of the talk has K = 20, N = 101, the smaller one K = 6, N = 97.
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import Measure, at_least, at_most, derived, interpretation, printed
+from jaxtheory.claims import Finding, Measure, at_least, at_most, derived, interpretation, printed
 
 from . import FULL, OF_V, ON_CIRCLE6, QUICK, TALK, K, N, P, V, optimal, predicted
 
@@ -46,6 +46,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="walk_circles",
     source=f"{TALK}, experiments at p = 1/2 and p = 1",
+    finding=Finding(
+        "From t = 4 the parent gets ≥ 0.999 of attention at p = 1/2, but at p = 1 with N = rK + 1 attention is uniform",
+        rests_on=("RW-2", "RW-8"),
+    ),
     **ON_CIRCLE6,
     sweep=FULL
     | {

@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import Measure, at_least, between, derived, last, printed
+from jaxtheory.claims import Finding, Measure, at_least, between, derived, last, printed
 
 from . import OF_V, ON_CIRCLE6, QUICK, TALK, THEOREM, P, V, end, optimal, predicted, right
 
@@ -52,6 +52,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="walk_direction",
     source=f"{THEOREM}: V/|V| -> Pi^T/|Pi^T|",
+    finding=Finding(
+        "V takes the direction of √Πᵀ, an odds exponent near 1/2, not that of Πᵀ, where the parent is selected (K = 6)",
+        rests_on=("RW-11", "RW-12"),
+    ),
     **ON_CIRCLE6,
     sweep={
         "vary": {P: [0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95]},

@@ -3,7 +3,7 @@
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import Measure, at_least, at_most, derived, interpretation, last
+from jaxtheory.claims import Finding, Measure, at_least, at_most, derived, interpretation, last
 from jaxtheory.theories.random_walk import Config
 
 from . import DELTA, ETA, TALK, THEORY, P, predicted
@@ -58,6 +58,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="walk_escape",
     source=f"{TALK}: the failing run is a ridge of bad points",
+    finding=Finding(
+        "At p = 1 starts disturbed by 1e-14 to 1e-2 lose symmetry within a step of linear theory's time (K = 6, N = 97)",
+        rests_on=("RW-30",),
+    ),
     theory=THEORY,
     config=RIDGE,
     sweep={

@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import Measure, at_least, at_most, derived, last, printed
+from jaxtheory.claims import Finding, Measure, at_least, at_most, derived, last, printed
 from jaxtheory.theories.random_walk import Config
 
 from . import ETA, TALK, THEORY, K, N, P, end
@@ -67,6 +67,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="walk_failure",
     source=f"{TALK}, theorem on p in {{0, 1}}",
+    finding=Finding(
+        "On the exact law with p = 0 or 1, accuracy stays 1/K if K divides N − 1, and is 1 at t = 1 to 20 if not",
+        rests_on=("RW-9", "RW-10"),
+    ),
     theory=THEORY,
     config=Config(population=True, clockwise_probability=1.0),
     sweep={

@@ -3,7 +3,7 @@
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import Measure, at_least, at_most, derived, last
+from jaxtheory.claims import Finding, Measure, at_least, at_most, derived, last
 
 from . import CIRCLE6, ETA, OF_V, THEORY, Function, V, right
 
@@ -55,6 +55,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="walk_optimizers",
     source="derived: the talk's theorem beyond plain gradient descent",
+    finding=Finding(
+        "Descent, momentum and cosine decay select the parent and predict optimally at three rates (K = 6, p = 0.7)",
+        rests_on=("RW-42",),
+    ),
     theory=THEORY,
     config=CIRCLE6.replace(
         length=33, encoding_dim=200, clockwise_probability=CHANCE, decay_steps=100

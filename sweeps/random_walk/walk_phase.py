@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import Measure, at_least, interpretation, last
+from jaxtheory.claims import Finding, Measure, at_least, interpretation, last
 
 from . import FULL, ON_CIRCLE6, QUICK, TALK, THEOREM, K, N, P, end, optimum, right
 
@@ -39,6 +39,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="walk_phase",
     source=f"{THEOREM}: the parent is selected for any 0 < p < 1",
+    finding=Finding(
+        "At K = 20 attention misses the parent at over a quarter of nine p from 0.05 to 0.98",
+        rests_on=("RW-22",),
+    ),
     **ON_CIRCLE6,
     sweep=FULL
     | {

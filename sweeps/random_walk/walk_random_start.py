@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import Measure, at_least, interpretation, last
+from jaxtheory.claims import Finding, Measure, at_least, interpretation, last
 from jaxtheory.theories.random_walk import RANDOM_START
 
 from . import TALK, THEORY, K, N, P
@@ -42,6 +42,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="walk_random_start",
     source=f"{TALK}: random initialization",
+    finding=Finding(
+        "From random starts (σ = 0.01, η = 10) walks at p = 1 have accuracy at least 0.99 at t = 700 for K = 6 and 20",
+        rests_on=("RW-34",),
+    ),
     theory=THEORY,
     config=RANDOM_START,
     sweep={

@@ -4,7 +4,17 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import Measure, at_most, between, derived, exponent, fitted_law, last, printed
+from jaxtheory.claims import (
+    Finding,
+    Measure,
+    at_most,
+    between,
+    derived,
+    exponent,
+    fitted_law,
+    last,
+    printed,
+)
 
 from . import OF_V, ON_CIRCLE6, QUICK, TALK, THEOREM, B, Function, P, V, predicted, right
 
@@ -72,6 +82,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="walk_rate",
     source=f"{THEOREM} and corollary: O(1/sqrt T)",
+    finding=Finding(
+        "V's direction error to √Πᵀ falls as t^(−1/2), but the output gap |f/|f| − Πᵀx| does not (p = 1/2 and 0.7)",
+        rests_on=("RW-16", "RW-6"),
+    ),
     **ON_CIRCLE6,
     sweep={
         "vary": {P: [0.5, 0.7], B: [10000]},

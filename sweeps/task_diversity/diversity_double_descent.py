@@ -8,7 +8,16 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import Measure, at_least, at_most, between, derived, interpretation, last
+from jaxtheory.claims import (
+    Finding,
+    Measure,
+    at_least,
+    at_most,
+    between,
+    derived,
+    interpretation,
+    last,
+)
 from jaxtheory.theories.task_diversity import laws
 
 from . import ABSTRACT, PAPER, QUICK, SOLVED, THEORY, Config, K, N, theory
@@ -87,6 +96,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="diversity_double_descent",
     source=f"{PAPER}, errors against tau",
+    finding=Finding(
+        "With more prompts the error on fresh tasks falls, peaks at n = d(d + 1) and falls again, for κ = 1/2 and κ = 4",
+        rests_on=("TD-1", "TD-2"),
+    ),
     theory=THEORY,
     config=Config(dimension=D, length=48, num_prompts=432, num_tasks=MANY),
     sweep=SOLVED | {"vary": {K: [FEW, MANY], N: COUNTS}, "seeds": 16},

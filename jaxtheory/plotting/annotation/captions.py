@@ -63,6 +63,25 @@ def remark(figure: Any, text: str) -> None:
     figure.__dict__.setdefault("_jaxtheory_remarks", []).append(text)
 
 
+def preface(figure: Any, text: str) -> None:
+    """Begin the caption of a figure with a sentence.
+
+    Args:
+        figure: The figure.
+        text: A complete sentence.
+
+    Example:
+        >>> from jaxtheory import plot
+        >>> from jaxtheory.plotting.annotation.captions import preface
+        >>> figure, axes = plot.panels()
+        >>> plot.remark(figure, "Marks: one per run.")
+        >>> preface(figure, "Loss by step.")
+        >>> plot.caption(figure)
+        'Loss by step. Marks: one per run.'
+    """
+    figure.__dict__["_jaxtheory_preface"] = [text]
+
+
 def caption(figure: Any) -> str:
     """Return the caption of a figure, which describes its lines, bands, cells and marks.
 
@@ -81,7 +100,7 @@ def caption(figure: Any) -> str:
     """
     drawn = [note for ax in figure.axes for note in notes(ax)]
     groups = {kind: [note for note in drawn if note.kind == kind] for kind in _KINDS}
-    sentences = []
+    sentences = list(figure.__dict__.get("_jaxtheory_preface", ()))
     banded = [note for note in groups["mean"] if note.low is not None]
     if banded:
         sentences.append(f"Lines: means over {_seeds(banded)}; bands: {_BAND}.")

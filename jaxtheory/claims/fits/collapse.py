@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
-from jaxtheory.claims.axes import coordinate, require_one
-from jaxtheory.claims.jackknife import ROUNDING, ends, is_noise, logarithms
+from jaxtheory.claims.fits.axes import coordinate, require_one
+from jaxtheory.claims.fits.jackknife import ROUNDING, ends, is_noise, logarithms
 from jaxtheory.engine.results.labeled import takes_labeled
 from jaxtheory.texts.errors import InputError, suggest
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from jaxtheory.claims import interval
+from jaxtheory.claims.fits import interval
 
 EXPERIMENTS = 10_000
 SLOW = 2_500  # of what takes a bootstrap each

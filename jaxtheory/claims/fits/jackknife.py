@@ -7,10 +7,10 @@ seed i) are treated as runs (Efron and Tibshirani 1993, chapter 11).
 from collections.abc import Callable
 
 import numpy as np
-from scipy import special  # as in `claims.interval`
+from scipy import special  # as in `claims.fits.interval`
 
-from jaxtheory.claims import interval
-from jaxtheory.claims.interval import ERROR
+from jaxtheory.claims.fits import interval
+from jaxtheory.claims.fits.interval import ERROR
 
 ROUNDING = 1e-6  # differences of logarithms below it are not told from rounding
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from jaxtheory.claims import interval
-from jaxtheory.claims.jackknife import ends, is_noise, logarithms, pseudo_values
+from jaxtheory.claims.fits import interval
+from jaxtheory.claims.fits.jackknife import ends, is_noise, logarithms, pseudo_values
 
 
 def test_pseudo_values_of_a_mean_are_the_runs():

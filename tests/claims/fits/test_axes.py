@@ -4,7 +4,7 @@ import pytest
 import xarray as xr
 
 from jaxtheory import InputError
-from jaxtheory.claims.axes import coordinate, require_one
+from jaxtheory.claims.fits.axes import coordinate, require_one
 
 VALUES = xr.DataArray([1.0, 2.0], {"K": [2, 4]}, ["K"])
 

@@ -1,0 +1,224 @@
+"""What README and the pages tell as findings, each with the claims that it rests on.
+
+The first of a theory stands in README's table too. The finding of a figure is in its own file.
+"""
+
+from jaxtheory.claims import Finding
+
+THEORIES: dict[str, tuple[Finding, ...]] = {
+    "random_walk": (
+        Finding(
+            "Attention selects the parent token at p = 1/2, but the value matrix takes the direction of √Πᵀ, entry by entry, and not that of the transition matrix Πᵀ",
+            rests_on=("RW-2", "RW-11", "RW-12"),
+        ),
+        Finding(
+            "Predictions at p = 1/2 are optimal, yet the output does not converge to the transition probabilities",
+            rests_on=("RW-1", "RW-6", "RW-35"),
+        ),
+        Finding(
+            "On the circle of 20 states attention misses the parent at more than a quarter of nine probabilities from 0.05 to 0.98",
+            rests_on=("RW-22",),
+        ),
+        Finding(
+            "Walks of p = 0 and 1 are not learned from zero where N = rK + 1, and are learned at the other lengths that were tried",
+            rests_on=("RW-9", "RW-10"),
+        ),
+    ),
+    "attention_pruning": (
+        Finding(
+            "With half of the weights pruned a mask fitted by gradient descent has at most 0.6 of the error of Wanda and SparseGPT on its calibration data, but a larger error than the better of them on held-out data",
+            rests_on=("AP-11", "AP-26"),
+        ),
+        Finding(
+            "On its calibration data the mask outperforms both from a pruning ratio of 0.2 to 0.9, though not at every ratio from 0.05 on",
+            rests_on=("AP-16", "AP-51"),
+        ),
+        Finding(
+            "For smooth attention with up to half of the weights pruned it is worse even on its calibration data",
+            rests_on=("AP-24",),
+        ),
+    ),
+    "contextual_bigram": (
+        Finding(
+            "On small batches proximal steps end with less excess loss than SGD for at least half of the numbers of tokens, yet they are not necessary: after plain SGD, too, rounding recovers more than half of the columns for some of them",
+            rests_on=("CB-68", "CB-70"),
+        ),
+        Finding(
+            "Proximal steps are better than SGD in distances and cosines before rounding, but not in all of eight metrics before and after it",
+            rests_on=("CB-15", "CB-16"),
+        ),
+        Finding(
+            "At the λ = 1e-5 of the source's experiments at least a fifth of the entries of A fall below −λ before the proximal step",
+            rests_on=("CB-62",),
+        ),
+    ),
+    "nearest_neighbor": (
+        Finding(
+            "Gradient descent makes attention select the nearest example, and what attention misses of it falls as t^(-1/3)",
+            rests_on=("NN-8", "NN-10"),
+        ),
+        Finding(
+            "The theorem on distribution shift, as the talk prints it, fails where every example is opposite to the query",
+            rests_on=("NN-20",),
+        ),
+        Finding(
+            "The query attends to itself with the logit ξ₁ − ξ₂, not −ξ₂ as printed",
+            rests_on=("NN-34", "NN-35"),
+        ),
+        Finding("The layer is trained without an initial mask, too", rests_on=("NN-11",)),
+    ),
+    "group_sparse": (
+        Finding(
+            "Attention selects the relevant group, but at t = D³ the attention on the other groups falls as a power of their number D, not exponentially",
+            rests_on=("GS-12", "GS-25", "GS-26"),
+        ),
+        Finding(
+            "The loss at equal times goes as D^(-2/3), not as D^(-1), which a time of order 1/(D³ε³) would need",
+            rests_on=("GS-19", "GS-20"),
+        ),
+        Finding("The time until attention selects hardly depends on D", rests_on=("GS-24",)),
+    ),
+    "in_context_regression": (
+        Finding(
+            "Linear attention learns to regress in context in one abrupt drop with merged keys and queries, and with separate ones in a staircase through the heights of the theory",
+            rests_on=("IR-1", "IR-2", "IR-4"),
+        ),
+        Finding(
+            "The time at the start is proportional to 1/σ, σ the initial scale, for separate keys and queries, and grows with log(1/σ) for merged ones",
+            rests_on=("IR-14", "IR-15"),
+        ),
+        Finding(
+            "Heads of full rank make fewer drops than those of rank 1, and still at least two",
+            rests_on=("IR-12", "IR-13"),
+        ),
+    ),
+    "causal_graph": (
+        Finding(
+            "The first layer finds the parent of each token on chains, trees and pairs, in all runs; on prompts of 16 tokens the loss ends at most 3/4 of the way to the best answer",
+            rests_on=("CG-1", "CG-3", "CG-4"),
+        ),
+        Finding(
+            "The first gradient is largest at the parents, as printed; its correlation with the overlap G is at least 0.9, and that with the χ² information below 0.95",
+            rests_on=("CG-5", "CG-6", "CG-7"),
+        ),
+        Finding(
+            "On nearly uniform chains, α = 32, and from the strength β₀ = 1/2 training leaves parents that its first step had found",
+            rests_on=("CG-17",),
+        ),
+    ),
+    "task_diversity": (
+        Finding(
+            "With more prompts the error on fresh tasks falls, rises to a peak where prompts are as many as weights, and falls again; with few tasks it is at least three times that on training tasks",
+            rests_on=("TD-1", "TD-2", "TD-9"),
+        ),
+        Finding(
+            "Descent that is stopped at its best step has no peak where prompts are as many as weights",
+            rests_on=("TD-17",),
+        ),
+        Finding(
+            "At d = 24 the error is still at least 10 % above the formula of the limit",
+            rests_on=("TD-8",),
+        ),
+    ),
+    "low_rank": (
+        Finding(
+            "With two relevant patterns and two classes, updates that are cut to rank 2 keep the loss and the attention; rank 1 costs at least 0.2 of loss",
+            rests_on=("LR-1", "LR-2", "LR-11"),
+        ),
+        Finding(
+            "With more patterns than classes the rank is the number of patterns for W_Q and W_K alone, and the number of classes suffices for all changes",
+            rests_on=("LR-48", "LR-51", "LR-52"),
+        ),
+        Finding(
+            "Not all singular values increase along training, as printed, but the ten largest do",
+            rests_on=("LR-10", "LR-105"),
+        ),
+        Finding(
+            "Two neurons in five can be removed at a cost of at most 0.02 of loss",
+            rests_on=("LR-20",),
+        ),
+        Finding(
+            "Cross terms of W_Q, W_K and W_V do not fall as 1/(MT), as one would read the orders of the source",
+            rests_on=("LR-33", "LR-37", "LR-109"),
+        ),
+    ),
+}
+
+LADDERS: dict[str, tuple[Finding, ...]] = {
+    "random_walk": (
+        Finding(
+            "At p = 1, where the theorem's model guesses, every rung from separate weights on answers rightly",
+            rests_on=("NW-1", "NW-2"),
+        ),
+        Finding(
+            "At p = 0.5 and 0.7 some head selects the parent in most networks", rests_on=("NW-4",)
+        ),
+    ),
+    "attention_pruning": (
+        Finding(
+            "On trained attention layers of one head the mask beats Wanda and SparseGPT where half or more is pruned, and is worse where a fifth is",
+            rests_on=("NW-61", "NW-62"),
+        ),
+        Finding(
+            "With half pruned the smallest entries of W_Q W_Kᵀ do as well as the mask",
+            rests_on=("NW-63",),
+        ),
+    ),
+    "contextual_bigram": (
+        Finding(
+            "At concentration 0.3 the loss of networks with AdamW has a plateau after it has reached that of the tokens' frequencies, as the theorem's model has",
+            rests_on=("NW-45", "NW-46"),
+        ),
+        Finding(
+            "At concentration 0.3 one layer with AdamW attends most to the right position for at least half of the tokens",
+            rests_on=("NW-42",),
+        ),
+        Finding(
+            "With learned positions some head gives the right position at least 0.7 of the attention",
+            rests_on=("NW-44",),
+        ),
+    ),
+    "nearest_neighbor": (
+        Finding(
+            "One layer of one head answers with the sign of the nearest label on at least 0.88 of the prompts, with residual, layer norm and MLP as without",
+            rests_on=("NW-23",),
+        ),
+        Finding("Its nearest example has at least 0.75 of the attention", rests_on=("NW-22",)),
+        Finding(
+            "No head of two layers of four gives the nearest example more than 0.8 of the attention",
+            rests_on=("NW-25",),
+        ),
+    ),
+    "group_sparse": (
+        Finding(
+            "Trained weights of one layer raise the downstream accuracy with 20 samples by at least 0.03",
+            rests_on=("NW-51",),
+        ),
+        Finding(
+            "In one layer with AdamW some head gives the relevant group at least 0.85 of the attention",
+            rests_on=("NW-12",),
+        ),
+        Finding(
+            "With two layers of four heads no head gives the group at place 4 more than 0.75 of it",
+            rests_on=("NW-14",),
+        ),
+    ),
+    "low_rank": (
+        Finding(
+            "The majority is learned on every rung; with AdamW the third singular value of the updates is 0.3 of the largest or more, and at most one MLP neuron in twenty stays small",
+            rests_on=("NW-31", "NW-34", "NW-36"),
+        ),
+        Finding(
+            "The best head has at most 0.75 of its attention on the label's tokens, where uniform attention has 0.5",
+            rests_on=("NW-32",),
+        ),
+    ),
+}
+
+FRONT = (  # the titles of the panels of docs/front.webp
+    Finding("A theorem that holds: plateaus of the loss", rests_on=("IR-1",)),
+    Finding(
+        r"One that fails: $V \propto \sqrt{\Pi^\top}$, not $\Pi^\top$", rests_on=("RW-11", "RW-12")
+    ),
+    Finding("Where it ends: a boundary and its law", rests_on=("RW-49",)),
+)
