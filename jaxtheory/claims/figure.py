@@ -35,7 +35,8 @@ class Figure(NamedTuple):
             of, seconds_left) unless progress is None.
         verb: `jaxtheory.sweep`, or `jaxtheory.boundary`.
         finding: what the figure shows, which rests on its claims. It is the title of the drawing
-            where they come out as expected; the title that `draw` gives begins the caption then.
+            where they come out as expected, and the question is it else; a title that `draw` gives,
+            such as the setting, begins the caption then.
 
     Example:
         >>> import jaxtheory

@@ -28,6 +28,7 @@ from jaxtheory.plotting.annotation.captions import COLUMNS
 from jaxtheory.plotting.drawing import drawing, entitle, for_paper, title_of
 from jaxtheory.reports import wording
 from jaxtheory.reports.figure_record import NotARecordError, read_record
+from jaxtheory.reports.typeset import mathtext
 from jaxtheory.system.atomic import file_hash, write
 from jaxtheory.texts.errors import InputError
 from jaxtheory.verification import theory_gradient
@@ -84,7 +85,7 @@ def keep_drawing(
     for suffix in _DRAWN:
         file = image.with_suffix(suffix)
         files[file.name] = write(file, contents[suffix])
-    return {"files": files, "drawn": mark, "title": picture.title}
+    return {"files": files, "drawn": mark, "title": headline(result) or picture.title}
 
 
 def keep_paper(
@@ -102,7 +103,7 @@ def keep_paper(
 
 
 def drawn(result: FigureResult) -> Any:
-    """Draw the figure, with the limits of its claims, under its finding if they bear it out.
+    """Draw the figure under its finding, with the limits of its claims.
 
     Its caption has the number of diverged runs and the verdicts.
     """
@@ -117,11 +118,21 @@ def drawn(result: FigureResult) -> Any:
                 )
             if claim.panel is not None:
                 plot.threshold(panels[claim.panel], *claim.bound, claim.id)
-        if result.finding:
-            entitle(figure, str(result.finding))
+        if title := headline(result):
+            entitle(figure, mathtext(title))
         for sentence in filter(None, (lost, _verdict_text(result))):
             plot.remark(figure, sentence)
     return figure
+
+
+def headline(result: FigureResult) -> str:
+    """Return the finding of a figure where this run bears it out, else its question.
+
+    "" for a figure without a finding: it has the title that it draws.
+    """
+    if result.figure.finding is None:
+        return ""
+    return str(result.finding or wording.question_of(result.figure))
 
 
 def _verdict_text(result: FigureResult) -> str:

@@ -10,7 +10,7 @@ _LETTERS = dict(zip([*_NAMES, *_CAPITALS], "αβγδεηκλμπρστξΔΛΩΠ
 _GREEK = "".join(_LETTERS.values())
 _IN_PARENTHESES = r"\((?:[^()]|\([^()]*\))*\)"
 _SCRIPT = re.compile(
-    rf"(?:\^|(?<=[\w)])(?<![^\W\d_]{{2}})_)"
+    rf"(?:\^|(?<=[\w)])(?<![^\W\d_Δ][^\W\d_])_)"
     rf"(\{{[^}}]*\}}|{_IN_PARENTHESES}|-?\d+(?:\.\d+)?|-?[A-Za-z{_GREEK}]+\*?|\*)"
 )
 
@@ -29,14 +29,34 @@ def typeset(sentence: str, escape: Callable[[str], str] = html.escape) -> str:
         >>> typeset("s_(R+1) of W_Q falls as xi1^(-1/3)")
         's<sub>R+1</sub> of W<sub>Q</sub> falls as ξ<sub>1</sub><sup>−1/3</sup>'
     """
+    tags = {"_": "sub", "^": "sup"}
+    return _set(sentence, escape, lambda sign, inner: f"<{tags[sign]}>{inner}</{tags[sign]}>")
+
+
+def mathtext(sentence: str) -> str:
+    """Return a sentence with subscripts and superscripts in the notation of matplotlib.
+
+    Args:
+        sentence: Plain text, such as "the error falls as t^(-1/3)".
+
+    Example:
+        >>> mathtext("s_(R+1) of W_Q falls as t^(-1/3)")
+        's$_{R+1}$ of W$_{Q}$ falls as t$^{−1/3}$'
+    """
+    plain = lambda text: text.replace("$", r"\$")
+    return _set(sentence, plain, lambda sign, inner: f"${sign}{{{inner.replace('$', '')}}}$")
+
+
+def _set(sentence: str, escape: Callable[[str], str], script: Callable[[str, str], str]) -> str:
+    """Return a sentence whose scripts are as script(sign, text) writes them; sign is _ or ^."""
     text = re.sub(rf"\\?\b({'|'.join(_LETTERS)})(\d?)(?=[\W_\d]|$)", _letter, sentence)
     text = re.sub(r"\bsqrt(?:(?=\()| )", "√", text.replace("<=", "≤").replace(">=", "≥"))
     parts, end = [], 0
     for match in _SCRIPT.finditer(text):
-        tag = "sub" if match[0][0] == "_" else "sup"
         inner = match[1][1:-1] if match[1][0] in "{(" else match[1]
-        inner = typeset(inner.replace("-", "−"), escape)
-        parts += [escape(text[end : match.start()]), f"<{tag}>{inner}</{tag}>"]
+        inner = _set(inner.replace("-", "−"), escape, script)
+        sign = "_" if match[0][0] == "_" else "^"
+        parts += [escape(text[end : match.start()]), script(sign, inner)]
         end = match.end()
     return "".join([*parts, escape(text[end:])])
 

@@ -33,7 +33,7 @@ def draw(dataset: xr.Dataset) -> plot.Drawing:
     """The attention loss along descent, and the tightness of each bound, one mark per run."""
     figure, axes = plot.panels(
         2,
-        title="Theorem 4.1 and its lemmas hold (from a uniform $M_0$, n = 8, d = 16)",
+        title="From a uniform M₀, n = 8, d = 16",
     )
     descent, tightness = axes[0]
     places = -np.arange(dataset.sizes["bound"])

@@ -25,9 +25,7 @@ def draw(dataset: xr.Dataset) -> plot.Drawing:
 
     They are those as pruned and those with the best factor on the logits.
     """
-    figure, axes = plot.panels(
-        2, 2, title="Error against the number of calibration sequences (ρ = 1/2)"
-    )
+    figure, axes = plot.panels(2, 2, title="ρ = 1/2")
     for ax, (name, title) in zip(axes.flat, PANELS.items(), strict=True):
         lines(ax, tuned(half(dataset), name), "num_sequences", NAMES)
         finish(

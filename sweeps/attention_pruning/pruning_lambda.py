@@ -56,7 +56,7 @@ def draw(dataset: xr.Dataset) -> plot.Drawing:
     figure, axes = plot.panels(
         len(presets),
         2,
-        title="The error has a minimum in λ, where the step becomes stable (ρ = 1/2)",
+        title="ρ = 1/2",
     )
     for preset, (top, bottom) in zip(presets, axes.T, strict=True):
         config, steps = PRESETS[preset]

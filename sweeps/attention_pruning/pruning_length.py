@@ -36,7 +36,6 @@ def draw(dataset: xr.Dataset) -> plot.Drawing:
     strengths = ", ".join(f"{v:g}" for v in dataset.regularization.values)
     figure, axes = plot.panels(
         dataset.sizes["pruning_ratio"],
-        title="Error against sequence length",
     )
     for ax, rho in zip(axes[0], dataset.pruning_ratio.values, strict=True):
         shown = after(dataset.sel(pruning_ratio=rho))

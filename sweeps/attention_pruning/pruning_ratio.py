@@ -28,8 +28,7 @@ def lead(dataset: xr.Dataset) -> xr.DataArray:
 def draw(dataset: xr.Dataset) -> plot.Drawing:
     """Errors as pruned, and with the best factor on the logits."""
     strengths = ", ".join(f"{v:g}" for v in dataset.regularization.values)
-    title = "The gradient mask has the least error where a fifth of the weights or more is pruned"
-    figure, axes = plot.panels(2, title=title)
+    figure, axes = plot.panels(2)
     plot.remark(figure, f"Errors are means over λ in {{{strengths}}}.")
     titles = {PLAIN: "as pruned", RESCALED: "logits rescaled by the best factor"}
     for ax, (name, title) in zip(axes[0], titles.items(), strict=True):

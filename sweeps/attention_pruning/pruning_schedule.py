@@ -47,7 +47,7 @@ def smaller(dataset: xr.Dataset) -> xr.DataArray:
 
 def draw(dataset: xr.Dataset) -> plot.Drawing:
     """The loss along both descents; how much slower against how much smaller, a mark per run."""
-    figure, axes = plot.panels(2, title="Descent with the step size of theorem 4.1")
+    figure, axes = plot.panels(2)
     descent, cost = axes[0]
     for color, lam in enumerate(dataset.regularization.values):
         chosen = dataset.sel(regularization=lam, step=slice(1, None))

@@ -42,10 +42,7 @@ def draw(result: xr.Dataset) -> plot.Drawing:
 
     The largest eta is shown with both laws, and as its factor over the theorem's.
     """
-    title = (
-        f"The loss falls at each of {STEPS} steps up to the edge of stability, far beyond $1/L_g$"
-    )
-    figure, (across,) = plot.panels(3, title=title, width=3.4)
+    figure, (across,) = plot.panels(3, title=f"{STEPS} steps", width=3.4)
     heat, steps, factors = across
     plot.phases(heat, result, "logit_scale")
     plot.finish(heat, "scale of the logits τ", "c = λ η", "share that falls", legend=False)

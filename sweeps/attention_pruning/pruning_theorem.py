@@ -36,7 +36,7 @@ def settled(dataset: xr.Dataset) -> xr.DataArray:
 
 def draw(dataset: xr.Dataset) -> plot.Drawing:
     """L_attn along descent for each lambda; its floor and the time to settle against lambda."""
-    figure, axes = plot.panels(3, title=f"Descent from a uniform $M_0$ with η = {ETA:g}")
+    figure, axes = plot.panels(3, title=f"From a uniform M₀, η = {ETA:g}")
     descent, floors, times = axes[0]
     for color, lam in enumerate(dataset.regularization.values):
         loss = dataset.attention_loss.sel(regularization=lam, step=slice(1, None))

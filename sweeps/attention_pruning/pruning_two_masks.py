@@ -14,7 +14,7 @@ LABELS = {"gradient_descent": "mask on W", "two_mask": "masks on $W_Q$ and $W_K$
 
 def draw(dataset: xr.Dataset) -> plot.Drawing:
     """Errors against lambda (middle rho), against rho, and against the number of weights kept."""
-    figure, axes = plot.panels(3, title="One mask on W against a mask on each factor")
+    figure, axes = plot.panels(3)
     by_lambda, by_ratio, by_count = axes[0]
     middle = float(dataset.pruning_ratio[dataset.sizes["pruning_ratio"] // 2])
 

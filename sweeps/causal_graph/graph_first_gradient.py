@@ -33,8 +33,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     By lag, each is its difference from its mean over lags 1 to 7, over that difference at the
     parent.
     """
-    title = "The first gradient follows the overlap G, not the information I"
-    figure, ((lags, correlations),) = plot.panels(2, title=title)
+    figure, ((lags, correlations),) = plot.panels(2)
     one = data.sel({ALPHA: MIDDLE}).isel({T: 1}).isel(step=0)
     names = {"slopes": "gradient", "overlap_lags": "overlap G", "information_lags": "information I"}
     for i, (name, label) in enumerate(names.items()):

@@ -98,8 +98,7 @@ def smallest_gap(data: xr.Dataset) -> xr.DataArray:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """1 - cosine in t for each way of training, with the law, and the smallest D."""
-    title = "A1 goes to its max-margin direction as 1/log² t while A2 is fixed"
-    figure, (axes,) = plot.panels(3, title=title, width=3.0)
+    figure, (axes,) = plot.panels(3, width=3.0)
     later = data.isel(step=slice(1, None))
     for ax, graph in zip(axes, data.graph.values, strict=False):
         runs = later.sel(graph=graph)

@@ -53,8 +53,12 @@ def solved(data: xr.Dataset) -> xr.DataArray:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """W of one run after stage one for each graph, with circles at the parents."""
-    title = "After stage one, each token attends to its parent (circles)"
-    figure, (axes,) = plot.panels(len(data.graph), title=title, width=3.0, height=2.9)
+    figure, (axes,) = plot.panels(
+        len(data.graph),
+        title="W of one run after stage one; circles: the parents",
+        width=3.0,
+        height=2.9,
+    )
     for ax, graph in zip(axes, data.graph.values, strict=True):
         one = data.sel(graph=graph).isel(seed=0)
         W = after_stage(one.attention)

@@ -50,8 +50,7 @@ def width(data: xr.Dataset) -> xr.DataArray:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """The loss against the step with the levels, and the attention and strength of one start."""
-    title = "The loss falls once from the unigram level; a small β₀ can take the wrong sign"
-    figure, ((losses, attention),) = plot.panels(2, title=title)
+    figure, ((losses, attention),) = plot.panels(2)
     later = data.isel(step=slice(1, None))
     for i, start in enumerate(data[BETA].values):
         plot.series(losses, later.test_loss.sel({BETA: start}), "step", f"β₀ = {start:g}", color=i)

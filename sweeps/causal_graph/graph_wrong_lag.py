@@ -40,8 +40,7 @@ def far(data: xr.Dataset) -> xr.DataArray:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """The share of rows at their parent after one step and at the end, and attention by lag."""
-    title = "On flat chains the first step finds parents that training then leaves"
-    figure, (axes,) = plot.panels(3, title=title, width=3.0)
+    figure, (axes,) = plot.panels(3, width=3.0)
     ends = {"after one step": 1, f"after {int(data.step[-1])} steps": -1}
     for ax, (name, at) in zip(axes, ends.items(), strict=False):
         for i, length in enumerate(data[T].values):

@@ -15,8 +15,7 @@ def diverged(data: xr.Dataset) -> xr.DataArray:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """The share of diverged runs against B."""
-    title = "SGD and proximal steps diverge at small batches"
-    figure, ((ax,),) = plot.panels(1, title=title, width=4.2, height=3.2)
+    figure, ((ax,),) = plot.panels(1, width=4.2, height=3.2)
     for color, run in enumerate(data.run.values):
         plot.series(ax, diverged(data).sel(run=run), B, str(run), color=color)
     plot.finish(ax, "batch size B", "share of diverged runs", xscale="log")

@@ -101,10 +101,7 @@ def speed(data: xr.Dataset) -> xr.DataArray:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """Losses in t for three classes, and the time to a level against the frequency."""
-    title = (
-        f"Rare classes are learned late by descent, not by sign descent (N = {data.sizes['token']})"
-    )
-    figure, axes = plot.panels(4, title=title, width=3.6, height=3.2)
+    figure, axes = plot.panels(4, title=f"N = {data.sizes['token']}", width=3.6, height=3.2)
     later = data.isel(step=data.step.values >= 1)
     panels = ((DESCENT, "descent"), (SIGN, "sign"), (NOISY, "floor"))
     for ax, (run, law) in zip(axes[0], panels, strict=False):

@@ -37,8 +37,7 @@ def error(data: xr.Dataset) -> xr.DataArray:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """Recovery after the one step, and |Delta_V| after stage two, a mark per task."""
-    title = "One step needs samples in proportion to (Q / ρ)²"
-    figure, axes = plot.panels(2, title=title, width=4.4, height=3.2)
+    figure, axes = plot.panels(2, width=4.4, height=3.2)
     panels = [
         ("support_match", 0, "columns recovered by the one step"),
         ("value_residual", LATER, r"$\|\Delta_V\|$ after stage two"),

@@ -74,8 +74,7 @@ def share_saved(case: str) -> Any:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """Alignment in t from each start, and the saved time against rho with its law."""
-    title = "A pre-trained V saves the time log(1 + $α_V$ / d), nothing at ρ below Q / (θT)"
-    figure, ((curves, gain),) = plot.panels(2, title=title, width=4.2, height=3.2)
+    figure, ((curves, gain),) = plot.panels(2, width=4.2, height=3.2)
     for color, case in enumerate(case for case in data.case.values if case != FAR):
         values = data.attention_alignment.sel(case=case)
         label = case if case in (SCRATCH, WHOLE) else f"ρ = {case}"

@@ -28,7 +28,6 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     good = right_sign(data).all("algorithm")
     figure, axes = plot.panels(
         4,
-        title="Simulated noise ends where mini-batches do",
         width=3.3,
         height=3.0,
     )

@@ -29,8 +29,9 @@ def scaled(data: xr.Dataset) -> xr.DataArray:
 def draw(data: xr.Dataset) -> plot.Drawing:
     """Shares by B and T, and of all cells against B / (eta T) with the law."""
     n, share, x = data.sizes["seed"], sign(data).mean("seed"), scaled(data)
-    title = "The sign of stage one (s = 5); diverged runs count as wrong"
-    figure, ((heatmap, ax),) = plot.panels(2, title=title, width=4.2, height=3.4)
+    figure, ((heatmap, ax),) = plot.panels(
+        2, title="s = 5; diverged runs count as wrong", width=4.2, height=3.4
+    )
     slow = float(data[ETA].min())
     plot.heat(
         heatmap, share.sel({ETA: slow}), T, B, label="share of the right sign", vmin=0.5, vmax=1

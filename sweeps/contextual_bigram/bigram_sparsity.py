@@ -51,8 +51,7 @@ def slower(data: xr.Dataset) -> xr.DataArray:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """Steps of stage one, and the two shares of noise, against Q."""
-    title = "Stage one needs samples in proportion to Q, and Q² if it is to find the positions"
-    figure, axes = plot.panels(3, title=title, width=3.6, height=3.0)
+    figure, axes = plot.panels(3, width=3.6, height=3.0)
     panels = (
         (steps, "steps of stage one", "linear"),
         (of_norm, r"$\|\Delta_A\|^2$ / squared signal", "log"),

@@ -38,8 +38,7 @@ def ends(data: xr.Dataset) -> dict[str, xr.DataArray]:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """The three against T."""
-    title = "The steps of stage one grow with the length T as log T / η"
-    figure, axes = plot.panels(3, title=title, width=3.6, height=3.0)
+    figure, axes = plot.panels(3, width=3.6, height=3.0)
     for ax, (label, values) in zip(axes[0], ends(data).items(), strict=True):
         for color, (eta, size) in enumerate(product(data[ETA].values, data[B].values)):
             one = values.sel({ETA: eta, B: size})

@@ -55,7 +55,6 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     sizes = np.unique(data[B].values[[0, -1]])
     figure, axes = plot.panels(
         len(sizes) + 1,
-        title="The end of stage two: how far off the line, and what the prox cuts",
         width=3.8,
         height=3.2,
     )

@@ -33,8 +33,7 @@ def limit(problem: Problem, config: Config) -> Any:
 
 def draw(result: xr.Dataset) -> plot.Drawing:
     """The phases over B at the longest T, and the boundary against B for each T with its law."""
-    title = f"SGD stays bounded up to η of order √(B/T), and up to 1 at most (t = {STEPS})"
-    figure, ((heat, line),) = plot.panels(2, title=title, width=3.8, height=3.2)
+    figure, ((heat, line),) = plot.panels(2, title=f"t = {STEPS}", width=3.8, height=3.2)
     longest = result[T].values[-1]
     plot.phases(heat, result.sel({T: longest}), B)
     plot.finish(heat, "batch size B", "learning rate η", f"share that diverges, T = {longest}")

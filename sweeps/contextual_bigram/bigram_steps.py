@@ -49,8 +49,7 @@ def stuck(data: xr.Dataset) -> xr.DataArray:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """Excess loss in t since the switch; steps to a hundredth of it against T."""
-    title = "Stage two takes log(1/ε) / η steps at every T"
-    figure, axes = plot.panels(2, title=title, width=4.6, height=3.2)
+    figure, axes = plot.panels(2, width=4.6, height=3.2)
     rates = data[ETA2].values
     for color in range(data.sizes[T]):
         one = data.isel({T: color, ETA2: -1})

@@ -39,8 +39,7 @@ def better(data: xr.Dataset) -> xr.DataArray:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """The end of training against N: excess loss, distance from the line, columns recovered."""
-    title = "More tokens, batches in proportion: the prox leaves less excess loss than SGD"
-    figure, axes = plot.panels(3, title=title, width=3.6, height=3.0)
+    figure, axes = plot.panels(3, width=3.6, height=3.0)
     for ax, (name, label) in zip(axes[0], SHOWN.items(), strict=True):
         for color, run in enumerate(data.run.values):
             values = last(data[name]).where(right_sign(data)).sel(run=run)

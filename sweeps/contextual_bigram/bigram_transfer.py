@@ -42,9 +42,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 
     Dashed: their laws.
     """
-    figure, axes = plot.panels(
-        2, title="Supports recovered by one step from a pre-trained V", width=4.0, height=3.2
-    )
+    figure, axes = plot.panels(2, width=4.0, height=3.2)
     for ax, name in zip(axes[0], (RECOVERY, SPREAD), strict=True):
         values, theory = measured(data, name), law(data, name)
         for color, (rho, t) in enumerate((r, t) for r in data[RHO].values for t in data[T].values):

@@ -83,9 +83,8 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     Solid with W frozen, dotted for logistic regression.
     """
     is_full = data.sizes["size"] > 1
-    title = "Samples needed with W frozen (marks) and by logistic regression (d = D = k)"
     figure, ((*axes, last),) = plot.panels(
-        data.sizes["margin"] + 1, width=3.6, height=3.2, title=title
+        data.sizes["margin"] + 1, width=3.6, height=3.2, title="d = D = k"
     )
     for ax, gamma in zip(axes, data.margin.values, strict=True):
         for color, size in enumerate(data["size"].values):

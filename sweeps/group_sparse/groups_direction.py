@@ -69,7 +69,7 @@ def fall(data: xr.Dataset) -> xr.DataArray:
 def draw(data: xr.Dataset) -> plot.Drawing:
     """The error after one step with its law, at equal t, and at t = D^3, against D."""
     figure, ((early, equal, late),) = plot.panels(
-        3, title="Direction of v on 500 samples (d = 4, η = 0.08)", width=3.6
+        3, title="500 samples, d = 4, η = 0.08", width=3.6
     )
     groups = data[D].values.astype(float)
     last = int(data.step[-1])

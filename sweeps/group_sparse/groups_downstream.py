@@ -53,8 +53,7 @@ def gain(data: xr.Dataset, kind: str, low: int, high: int) -> xr.DataArray:
 def draw(data: xr.Dataset) -> plot.Drawing:
     """A panel per (d, D): accuracy against the number of samples."""
     sizes = list(dict.fromkeys("(" + str(name).partition(", (")[2] for name in data.run.values))
-    title = "What the pre-trained W is worth downstream (η₂ = 0.1, γ = 0.2)"
-    figure, axes = plot.panels(len(sizes), width=4.6, height=3.2, title=title)
+    figure, axes = plot.panels(len(sizes), width=4.6, height=3.2, title="η₂ = 0.1, γ = 0.2")
     for ax, size in zip(axes[0], sizes, strict=True):
         runs = {kind: curve(data, kind, size) for kind in TRAINED if f"{kind}, {size}" in data.run}
         if f"fit 20, {size}" in data.run:

@@ -23,8 +23,9 @@ def lead(data: xr.Dataset, kind: str) -> xr.DataArray:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """A panel per law: accuracy against the number of samples."""
-    title = "Other laws of the features downstream ((d, D) = (4, 6), γ = 0.2)"
-    figure, axes = plot.panels(data.sizes["features"], width=3.8, height=3.2, title=title)
+    figure, axes = plot.panels(
+        data.sizes["features"], width=3.8, height=3.2, title="(d, D) = (4, 6), γ = 0.2"
+    )
     for ax, law in zip(axes[0], data.features.values, strict=True):
         accuracies = accuracy(data).sel(features=law)
         curves(ax, {run: accuracies.sel(run=run) for run in data.run.values}, f"{law} features")

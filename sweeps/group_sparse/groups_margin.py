@@ -62,8 +62,7 @@ def cosines(data: xr.Dataset, name: str) -> xr.DataArray:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """Cosine of W and of W22 in t for each way of training."""
-    title = "W goes to its max-margin direction, and few samples make it leave"
-    figure, (axes,) = plot.panels(2, title=title)
+    figure, (axes,) = plot.panels(2)
     later = data.isel(step=slice(1, None))
     for ax, metric, label in zip(
         axes, ("direction", "of_positions"), ("W", "W22 alone"), strict=True

@@ -26,8 +26,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 
     Dashed: the population with all attention on j* from the start.
     """
-    title = "Pre-training selects the group $j^*$ = 2"
-    figure, axes = plot.panels(4, data.sizes["setting"], width=3.2, title=title)
+    figure, axes = plot.panels(4, data.sizes["setting"], width=3.2)
     data = data.isel(step=slice(1, None))
     for row, setting in zip(axes, data.setting.values, strict=True):
         for ax, (name, label) in zip(row, PANELS.items(), strict=True):

@@ -85,9 +85,7 @@ def over_law(data: xr.Dataset, delta: float) -> xr.DataArray:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """The excess against log(1/delta) for each n, and against n for each delta."""
-    figure, ((tail, fall),) = plot.panels(
-        2, title=f"Downstream error above its median (d = D = {SIZE}, γ = 0.2)", width=4.2
-    )
+    figure, ((tail, fall),) = plot.panels(2, title=f"d = D = {SIZE}, γ = 0.2", width=4.2)
     spread = excess(data)
     at = np.log(0.5 / spread.delta.values)
     for color, n in enumerate(spread.samples.values):

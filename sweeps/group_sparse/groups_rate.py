@@ -111,8 +111,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     """
     shown = [name for name in GROUPS if name in data.run]
     is_full = shown == GROUPS
-    title = "After selection the loss falls as a power of t and D (η = 0.25, d = 4)"
-    figure, axes = plot.panels(4 if is_full else 2, width=3.5, height=3.1, title=title)
+    figure, axes = plot.panels(4 if is_full else 2, width=3.5, height=3.1, title="η = 0.25, d = 4")
     loss, missing, *against_d = axes[0]
     for color, name in enumerate(shown):
         values = data.sel(run=name, step=slice(1, None)).dropna("step", how="all", subset=["loss"])

@@ -25,8 +25,9 @@ def population(data: xr.Dataset) -> xr.Dataset:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """Attention in t, attention, accuracy and the form of W against n."""
-    title = "More samples approach the population (d = 4, D = 6, η = 0.25)"
-    figure, ((curves, *panels),) = plot.panels(4, width=3.4, height=3.0, title=title)
+    figure, ((curves, *panels),) = plot.panels(
+        4, width=3.4, height=3.0, title="d = 4, D = 6, η = 0.25"
+    )
     for color, run in enumerate(data.run.values):
         values = data.relevant_attention.sel(run=run)
         plot.series(curves, values, "step", str(run), color=color, markers=False)

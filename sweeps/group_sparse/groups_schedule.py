@@ -92,9 +92,8 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 
     The last panel has the direction error against t.
     """
-    title = "At t = D³: attention that is missing, and loss (d = 4, η = 0.25)"
     is_full = f"n = {SAMPLES[0]}" in data.run
-    figure, axes = plot.panels(4 if is_full else 2, width=3.5, height=3.1, title=title)
+    figure, axes = plot.panels(4 if is_full else 2, width=3.5, height=3.1, title="d = 4, η = 0.25")
     attention, loss, *panels = axes[0]
     groups = (ends := at_schedule(data)).run.values
     deficit = 1 - ends.relevant_attention_min

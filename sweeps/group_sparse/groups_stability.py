@@ -50,8 +50,7 @@ def ends(data: xr.Dataset, chosen: xr.DataArray, algorithm: str = "gd") -> xr.Da
 def draw(data: xr.Dataset) -> plot.Drawing:
     """Attention, the form of W and accuracy against eta D^2, a color per D."""
     at = f"d = 4, t = {int(data.step[-1])}"
-    title = rf"Of n = 1000 samples selection is lost at about $\eta D^2 = 40$ ({at})"
-    figure, axes = plot.panels(3, height=3.0, title=title)
+    figure, axes = plot.panels(3, height=3.0, title=f"n = 1000, {at}")
     for ax, (name, label) in zip(axes[0], PANELS.items(), strict=True):
         for color, groups in enumerate(np.unique(data[D])):
             runs = ends(data, data[D] == groups)

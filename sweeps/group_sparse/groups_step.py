@@ -26,8 +26,7 @@ def falls(data: xr.Dataset) -> xr.DataArray:
 
 def draw(result: xr.Dataset) -> plot.Drawing:
     """The phases over D and eta, and the boundary against D with its law."""
-    title = f"The loss falls at each of {STEPS} steps up to η = 16/(D(D + 1)), on samples"
-    figure, ((heat, line),) = plot.panels(2, title=title, width=3.6, height=3.0)
+    figure, ((heat, line),) = plot.panels(2, title=f"{STEPS} steps", width=3.6, height=3.0)
     plot.phases(heat, result, D)
     plot.finish(heat, "groups D", "step size η", "share that falls", legend=False)
     plot.series(line, result.boundary, D, "largest η of a falling loss")

@@ -55,8 +55,7 @@ def e_fold() -> float:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """The time against sigma for both forms."""
-    title = "The separate form leaves its start after 1/σ steps, the merged one after log(1/σ)"
-    figure, axes = plot.panels(2, title=title)
+    figure, axes = plot.panels(2)
     for ax, form in zip(axes[0], FORMS, strict=True):
         times = escape(data, form)
         scales = times[SIGMA].values

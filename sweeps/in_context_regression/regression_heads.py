@@ -24,8 +24,7 @@ def level_of(data: xr.Dataset) -> xr.DataArray:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """The number of components learned, and the loss, against the number of heads."""
-    title = "A head of rank 1 learns one component, and spare heads save time"
-    figure, ((components, losses),) = plot.panels(2, title=title)
+    figure, ((components, losses),) = plot.panels(2)
     for i, t in enumerate(data.step.values[1:]):
         plot.series(components, data.learned.sel(step=t), H, f"t = {t}", color=i)
         plot.series(losses, data.loss.sel(step=t), H, f"t = {t}", color=i)

@@ -21,8 +21,7 @@ def distance(data: xr.Dataset) -> xr.DataArray:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """The loss at the end against N with the minimum, and how far A is from diagonal."""
-    title = "Training ends at the global minimum, which in-weight tasks move off the diagonal"
-    figure, ((losses, shares),) = plot.panels(2, title=title)
+    figure, ((losses, shares),) = plot.panels(2)
     for i, c in enumerate(data[SHARE].values):
         runs = last(data).sel({SHARE: c})
         plot.series(losses, runs.loss, N, f"c = {c:g}", color=i)

@@ -15,8 +15,7 @@ CONFIG = ON_POPULATION.replace(**{D: 8, N: 32, H: 9, SIGMA: 0.02})
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """The loss of each run by rank, and the number of drops against the rank."""
-    title = "Heads of larger rank make fewer steps, but steps remain at full rank"
-    figure, axes = plot.panels(data.sizes[R] + 1, title=title, across=3)
+    figure, axes = plot.panels(data.sizes[R] + 1, across=3)
     for i, r in enumerate(data[R].values):
         curves(axes[0, i], data.loss.sel({R: r}).isel(step=slice(1, None)), i)
         plot.finish(axes[0, i], "step t", "loss L", f"R = {r}", xscale="log", legend=False)

@@ -21,8 +21,7 @@ def shift(data: xr.Dataset) -> xr.DataArray:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """The loss of a run for few and many prompts, and both distances from the theory against P."""
-    title = "With P prompts the levels and the minimum are missed by about 1/P"
-    figure, ((curves, distances),) = plot.panels(2, title=title)
+    figure, ((curves, distances),) = plot.panels(2)
     for i, count in enumerate(data[P].values[[0, -1]]):
         one = data.sel({P: count}).isel(seed=0, step=slice(1, None))
         curves.plot(one.step, one.loss, color=plot.COLORS[i], label=f"P = {count}")

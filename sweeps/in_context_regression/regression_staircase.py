@@ -44,8 +44,7 @@ def principal(data: xr.Dataset) -> xr.DataArray:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """The loss of each run with the levels of the theory, and the components of one run."""
-    title = "Separate keys and queries learn in a staircase, merged ones in one drop"
-    figure, ((merged, separate, components),) = plot.panels(3, title=title)
+    figure, ((merged, separate, components),) = plot.panels(3)
     started = data.isel(step=slice(1, None))
     for ax, form, name in (
         (merged, "merged", "merged"),

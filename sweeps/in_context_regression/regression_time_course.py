@@ -30,8 +30,7 @@ def gap(data: xr.Dataset) -> xr.DataArray:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """The loss with its law against eta t, and the largest gap against eta."""
-    title = "The merged form follows its logistic law"
-    figure, ((losses, gaps),) = plot.panels(2, title=title)
+    figure, ((losses, gaps),) = plot.panels(2)
     eta = data[ETA].values[0]
     for i, size in enumerate(data.setting.values):
         runs = data.sel({"setting": size, ETA: eta}).isel(seed=0)

@@ -19,9 +19,9 @@ def gain(data: xr.Dataset) -> xr.DataArray:
 
 
 def title(data: xr.Dataset) -> str:
-    """The loss, which is small in every cell."""
+    """The loss, which is small in every cell, as a caption has it."""
     most = float(last(data.loss).mean("seed").max())
-    return f"test loss at most {most:.2g}"
+    return f"Test loss at most {most:.2g}"
 
 
 def alpha(data: xr.Dataset) -> xr.DataArray:

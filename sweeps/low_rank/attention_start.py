@@ -39,7 +39,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     outputs = data.output.values
     figure, axes = plot.panels(
         len(outputs) + 1,
-        title=f"Attention learns with one a per position ({title(data)})",
+        title=title(data),
         width=4.0,
     )
     names = {"shared": "one a for all positions", "per_token": "one a per position"}

@@ -28,7 +28,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     """Loss in t for one d; the last loss and the late exponent over d and N."""
     figure, axes = plot.panels(
         3,
-        title="Training does not need √d log d examples (infinitely many prompts, η = d, σ = 8)",
+        title="Infinitely many prompts, η = d, σ = 8",
         across=2,
     )
     data = data.isel(seed=0)

@@ -56,9 +56,7 @@ def entry(data: xr.Dataset, law: str) -> xr.DataArray:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """Loss and xi1 in t for each law, and the entry of labels and mark."""
-    figure, ((loss, sharp, form),) = plot.panels(
-        3, title="W trained with labels that depend on one another (σ = 5, η = 1)", width=4.0
-    )
+    figure, ((loss, sharp, form),) = plot.panels(3, title="σ = 5, η = 1", width=4.0)
     late = started(data)
     for color, law in enumerate(LAWS):
         for ax, name, size in ((loss, "test_loss", SELECT), (sharp, "xi1", SELECT)):

@@ -35,9 +35,7 @@ def ray(data: xr.Dataset, r: float, scales: list[float] = SCALES) -> xr.Dataset:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """Loss and the query's attention along rays; the error under shift in N."""
-    figure, axes = plot.panels(
-        3, title="Where the softmax selects the nearest example (d = 3, no training)", across=2
-    )
+    figure, axes = plot.panels(3, title="d = 3, no training", across=2)
     n = data[N].values
     scales = [x for x in SCALES if x in data[XI0].values]
     for i, (label, r) in enumerate(RATIOS.items()):

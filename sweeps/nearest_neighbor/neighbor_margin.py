@@ -88,8 +88,7 @@ def rate(data: xr.Dataset) -> xr.DataArray:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """1 - cosine of W, and cosine of what W has outside its structure, in t."""
-    title = "Few prompts: W goes to its max-margin direction, if one example is best"
-    figure, (axes,) = plot.panels(2, title=title)
+    figure, (axes,) = plot.panels(2)
     cosine, off_cosine = cosines(data), cosines(data, off_structure)
     for color, name in enumerate(data.training.values):
         for ax, values in zip(axes, (1 - cosine, off_cosine), strict=True):

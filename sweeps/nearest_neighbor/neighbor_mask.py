@@ -20,7 +20,6 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     figure, axes = plot.panels(
         3,
         data.sizes["setting"],
-        title="The initial mask σ is forgotten in training",
         width=3.8,
         height=2.8,
     )

@@ -24,7 +24,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     """
     figure, axes = plot.panels(
         2,
-        title="All starts lead into a valley (d = N = 4, infinitely many prompts)",
+        title="The plane of ξ₁ and ξ₂ (d = N = 4, infinitely many prompts)",
         width=4.6,
         height=3.8,
     )

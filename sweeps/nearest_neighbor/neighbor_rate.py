@@ -45,8 +45,7 @@ def per_alignment(data: xr.Dataset) -> xr.DataArray:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """The error of both kinds of tests in t for one setting; exponents of T over delta."""
-    title = "The error under shift falls fast with T for queries at an example, not for any query"
-    figure, axes = plot.panels(3, title=title, across=2)
+    figure, axes = plot.panels(3, across=2)
     plot.remark(figure, "Trained on infinitely many prompts.")
     late = started(data).isel(setting=0)
     kinds = {"shift_error": r"$q = x_{i^*}$", "separated_error": "any query"}

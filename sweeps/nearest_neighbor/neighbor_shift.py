@@ -25,7 +25,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     """
     figure, axes = plot.panels(
         data.sizes["setting"] + 1,
-        title="Tests under shift by δ stay below the bound (flipped examples min(δ, 4 − δ) away)",
+        title="Flipped examples min(δ, 4 − δ) away",
         width=4.1,
         height=3.4,
     )

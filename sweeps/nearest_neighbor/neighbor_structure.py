@@ -47,7 +47,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     """
     figure, axes = plot.panels(
         3,
-        title=f"W trained on B prompts nears its structure (d = N = 4, t = {int(data.step[-1])})",
+        title=f"d = N = 4, t = {int(data.step[-1])}",
         across=2,
         width=4.0,
         height=3.4,

@@ -67,7 +67,6 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     """Loss and both parameters in t for every setting; dashed: what near ties predict."""
     figure, axes = plot.panels(
         3,
-        title="Gradient descent from $\\xi_1 = 0$ follows the laws of near ties",
         width=4.2,
         height=3.6,
     )

@@ -66,7 +66,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     contrast of descent.
     """
     at = f"K = 6, N = 33, p = {CHANCE:g}, t = {int(data.step[-1])}"
-    figure, ((share, contrast),) = plot.panels(2, title=f"Adam and the parent ({at})", height=3.6)
+    figure, ((share, contrast),) = plot.panels(2, title=at, height=3.6)
     first = data[CONTRAST].sel(step=1)
     for color, name in enumerate(RUNS):
         plot.series(share, solved(data).astype(float).sel(run=name), EPSILON, name, color=color)

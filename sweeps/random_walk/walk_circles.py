@@ -24,8 +24,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 
     Dashed: infinitely many sequences, and the limits of the accuracy.
     """
-    title = "Attention finds the parent at p = 1/2, and not at p = 1"
-    figure, axes = plot.panels(len(SHOWN), data.sizes["circle"], title=title)
+    figure, axes = plot.panels(len(SHOWN), data.sizes["circle"])
     for row, circle in enumerate(data.circle.values):
         for ax, (name, label) in zip(axes[row], SHOWN.items(), strict=True):
             for i, p in enumerate(data[P].values):

@@ -31,8 +31,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     Runs that select another token are left out and counted.
     """
     lost = int((~right(data)).sum())
-    title = "V takes the direction of the square root, not that of the transition matrix"
-    figure, axes = plot.panels(len(SHOWN), title=title)
+    figure, axes = plot.panels(len(SHOWN))
     for ax, (name, label) in zip(axes[0], SHOWN.items(), strict=True):
         values = last(data[name]).where(right(data))
         plot.series(ax, values, P, end(data))

@@ -24,8 +24,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 
     Dashed: the linear theory.
     """
-    title = "How a disturbed run at p = 1 leaves the symmetric start"
-    figure, ((spread, escaped),) = plot.panels(2, title=title)
+    figure, ((spread, escaped),) = plot.panels(2)
     for i, delta in enumerate(data[DELTA].values):
         runs = data.sel({DELTA: delta, P: 1.0, ETA: 1.0})
         plot.series(

@@ -38,8 +38,7 @@ def asymmetry(data: xr.Dataset) -> xr.DataArray:
 def draw(data: xr.Dataset) -> plot.Drawing:
     """Accuracy by (K, N) and by loss and rate; the spread of the attention along two runs."""
     data = data if "loss_function" in data.dims else data.expand_dims(loss_function=["log"])
-    title = "Walks of p = 0 or 1 are not learned only where N = rK + 1"
-    figure, ((learned, run),) = plot.panels(2, title=title)
+    figure, ((learned, run),) = plot.panels(2)
     table = last(data.accuracy).mean([P, "seed"]).stack(rule=("loss_function", ETA))
     names = [f"{loss}, {eta:g}" for loss, eta in table.rule.values]
     table = table.drop_vars(["rule", "loss_function", ETA]).assign_coords(rule=names)

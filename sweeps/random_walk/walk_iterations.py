@@ -25,8 +25,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         "accuracy": "accuracy",
         ROOT: r"direction error of V against $\sqrt{\Pi^\top}$",
     }
-    title = f"From t = {START} to $N^3$ steps (K = 6, N = {LENGTH})"
-    figure, axes = plot.panels(len(shown), title=title)
+    figure, axes = plot.panels(len(shown), title=f"K = 6, N = {LENGTH}")
     late = data.isel(step=data.step.values > 0)
     for ax, (name, label) in zip(axes[0], shown.items(), strict=True):
         for color, p in enumerate(data[P].values):

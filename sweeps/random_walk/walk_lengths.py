@@ -47,8 +47,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 
     The last panel has the share of seeds that select the parent against M.
     """
-    title = "How sharply the parent is selected, by length N and dimension M"
-    figure, ((*panels, wide),) = plot.panels(data.sizes[P] + 1, title=title)
+    figure, ((*panels, wide),) = plot.panels(data.sizes[P] + 1)
     lengths = np.unique(data[N])
     for i, (ax, p) in enumerate(zip(panels, data[P].values, strict=True)):
         for color, rule in enumerate(RULES):

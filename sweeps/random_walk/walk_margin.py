@@ -46,7 +46,7 @@ def coordinates(params: Any, problem: Any, config: Any) -> Array:
 def draw(data: xr.Dataset) -> plot.Drawing:
     """Cosine of W and the max-margin solution in t for each rate, and attention on the parent."""
     at = f"K = {STATES}, N = {TOKENS}"
-    figure, ((cosine, parent),) = plot.panels(2, title=f"W and its max-margin direction ({at})")
+    figure, ((cosine, parent),) = plot.panels(2, title=at)
     runs = data.isel({P: data.sizes[P] // 2}, drop=True).isel(step=data.step.values >= 1)
     for ax, name in ((cosine, MARGIN), (parent, "parent_attention")):
         for color, eta in enumerate(data[ETA].values):

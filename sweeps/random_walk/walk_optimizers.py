@@ -36,8 +36,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     The other panels have attention and the direction of V in t at the middle rates.
     """
     at = f"K = 6, N = 33, p = {CHANCE:g}, t = {int(data.step[-1])}"
-    title = f"Selection of the parent by optimizer ({at})"
-    figure, axes = plot.panels(3, title=title, width=3.4, height=3.4)
+    figure, axes = plot.panels(3, title=at, width=3.4, height=3.4)
     values, label = solved(data).astype(float), "share, parent and optimum"
     plot.optimizers.against_rate(axes[0, 0], values, ETA, label, labels=LABELS)
     axes[0, 0].set_ylim(-0.05, 1.05)

@@ -21,8 +21,7 @@ def edge(problem: Problem, config: Config) -> Any:
 
 def draw(result: xr.Dataset) -> plot.Drawing:
     """The phases over K and p, and the boundary of each run against K with its law."""
-    title = "Walks first lose the parent where another lag scores as much"
-    figure, ((heat, line),) = plot.panels(2, title=title, width=3.6, height=3.0)
+    figure, ((heat, line),) = plot.panels(2, width=3.6, height=3.0)
     plot.phases(heat, result, K)
     plot.finish(heat, "states K", "probability p", "share that selects the parent")
     plot.series(line, result.boundary, K, "first p without the parent", seeds=True)

@@ -21,8 +21,7 @@ def commonest_stray(data: xr.Dataset) -> xr.DataArray:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """By K and p: share of seeds that select the parent, lag that others select, accuracy lost."""
-    title = f"Where attention selects the parent, by states K and probability p ({end(data)})"
-    figure, axes = plot.panels(3, title=title, width=3.3, height=3.0, across=2)
+    figure, axes = plot.panels(3, title=end(data), width=3.3, height=3.0, across=2)
     accuracy = last(data.accuracy)
     lost = plot.counted((optimum(data) - accuracy.mean("seed")).clip(0), accuracy)
     tables = (

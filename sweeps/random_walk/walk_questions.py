@@ -21,9 +21,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 
     Dashed: an answer known, or a coin thrown between the two fruits.
     """
-    figure, axes = plot.panels(
-        len(SHOWN), title="The average of the tokens is enough for one task alone"
-    )
+    figure, axes = plot.panels(len(SHOWN))
     for ax, (name, label) in zip(axes[0], SHOWN.items(), strict=True):
         for color, task in enumerate(data.task.values):
             runs = data.sel(task=task).isel(step=slice(1, None))

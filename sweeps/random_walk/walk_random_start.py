@@ -15,7 +15,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 
     Thin lines: seeds.
     """
-    figure, axes = plot.panels(3, data.sizes[P], title="What is learned from random starts")
+    figure, axes = plot.panels(3, data.sizes[P])
     names = data.circle.values.tolist()
     for (accuracy, attention, lags), p in zip(axes, data[P].values, strict=True):
         for color, circle in enumerate(names):

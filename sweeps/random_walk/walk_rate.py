@@ -49,9 +49,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 
     Dashed: infinitely many sequences, and t^(-1/2).
     """
-    figure, axes = plot.panels(
-        len(SHOWN), title="At p = 1/2 the direction errors fall as $t^{-1/2}$"
-    )
+    figure, axes = plot.panels(len(SHOWN))
     late = data.isel(step=data.step.values >= 3).where(right(data))
     for ax, (name, label) in zip(axes[0], SHOWN.items(), strict=True):
         for i, (p, size) in enumerate((p, size) for p in data[P].values for size in data[B].values):

@@ -42,8 +42,7 @@ def gap(data: xr.Dataset, name: str) -> xr.DataArray:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """Both gaps of the mean error against d."""
-    title = "The gap to the limit falls faster than 1/d"
-    figure, ((ax,),) = plot.panels(title=title)
+    figure, ((ax,),) = plot.panels()
     names = {"published": "to Result 1", "equivalent": "to the law at the run's tasks and d"}
     for i, (name, says) in enumerate(names.items()):
         values = gap(data.mean("seed"), name)

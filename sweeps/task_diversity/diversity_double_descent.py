@@ -77,8 +77,7 @@ def limits(d: int, k: int) -> tuple[list[float], list[float]]:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """Medians of both errors against tau, with Result 1 and the law at the run's tasks."""
-    title = "The error falls, rises to a peak at n = d(d + 1), and falls again"
-    figure, (axes,) = plot.panels(data.sizes[K], title=title)
+    figure, (axes,) = plot.panels(data.sizes[K])
     d = 4 if int(data[N].max()) < WEIGHTS else D
     for ax, k in zip(axes, data[K].values, strict=True):
         one = data.sel({K: k}).assign_coords({N: data[N] / d**2})

@@ -38,8 +38,7 @@ def stopped(data: xr.Dataset) -> xr.DataArray:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """The errors of both paths at the peak, and the least and the last against tau."""
-    title = "Stopped early, descent has no peak"
-    figure, ((paths, minima),) = plot.panels(2, title=title)
+    figure, ((paths, minima),) = plot.panels(2)
     counts = data[N].values
     peak = counts[len(counts) // 2]
     later = data.sel({N: peak}).isel(step=slice(1, None))

@@ -41,8 +41,7 @@ def fall(data: xr.Dataset, first: int, second: int) -> xr.DataArray:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """Both errors against kappa, with Result 1, the least error and the posterior mean."""
-    title = "Below κ = 1 the layer serves its own tasks, above it all tasks"
-    figure, ((ax,),) = plot.panels(title=title)
+    figure, ((ax,),) = plot.panels()
     d = 4 if int(data[K].max()) < D else D
     one = data.assign_coords({K: data[K] / d})
     for i, (values, says) in enumerate(

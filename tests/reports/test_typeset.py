@@ -2,7 +2,7 @@
 
 import pytest
 
-from jaxtheory.reports.typeset import typeset
+from jaxtheory.reports.typeset import mathtext, typeset
 
 
 @pytest.mark.parametrize(
@@ -18,6 +18,7 @@ from jaxtheory.reports.typeset import typeset
         ("beta, theta_0 and a_beta", "β, theta_0 and a<sub>β</sub>"),
         ("“-\\xi_2^{(t)}”", "“-ξ<sub>2</sub><sup>(t)</sup>”"),
         ("parent_attention, x < 1 & y", "parent_attention, x &lt; 1 &amp; y"),
+        ("ΔW_Q, num_states", "ΔW<sub>Q</sub>, num_states"),
         ("plain words", "plain words"),
     ],
 )
@@ -27,3 +28,15 @@ def test_a_sentence_with_formulas(sentence: str, page: str) -> None:
 
 def test_other_escapes() -> None:
     assert typeset("W_Q [a]", lambda text: text.replace("[", "\\[")) == "W<sub>Q</sub> \\[a]"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "title"),
+    [
+        ("s_(R+1) of W_Q", "s$_{R+1}$ of W$_{Q}$"),
+        ("O(T^(-x_1 delta))", "O(T$^{−x_{1} δ}$)"),
+        ("5 $ and √Πᵀ", r"5 \$ and √Πᵀ"),
+    ],
+)
+def test_a_title_with_formulas(sentence: str, title: str) -> None:
+    assert mathtext(sentence) == title
