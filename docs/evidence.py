@@ -275,7 +275,8 @@ def gallery(room: str, found: dict[str, Any]) -> str:
             parts.append(linked(figure.finding, found, "../"))
         parts += [picture(name, ""), source(name, room, "../", found)]
         if facts:
-            parts.append(f"*Settings*: {escaped(facts['setup'])}.")
+            made = f", made at commit {facts['commit']}" * ("commit" in facts)
+            parts.append(f"*Settings*: {escaped(facts['setup'])}{made}.")
         parts += [claim(item.id, found, False) for item in figure.claims]
     return "\n\n".join(filter(None, parts)) + "\n"
 

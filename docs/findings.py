@@ -8,8 +8,8 @@ from jaxtheory.claims import Finding
 THEORIES: dict[str, tuple[Finding, ...]] = {
     "random_walk": (
         Finding(
-            "Attention selects the parent token at p = 1/2, but the value matrix takes the direction of √Πᵀ, entry by entry, and not that of the transition matrix Πᵀ",
-            rests_on=("RW-2", "RW-11", "RW-12"),
+            "Attention selects the parent token at p = 1/2, but the value matrix takes the direction of √Πᵀ, and not that of the transition matrix Πᵀ",
+            rests_on=("RW-2", "RW-11", "RW-12", "RW-16"),
         ),
         Finding(
             "Predictions at p = 1/2 are optimal, yet the output does not converge to the transition probabilities",

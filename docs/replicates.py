@@ -30,9 +30,9 @@ MAX_SEEDS = 64
 def code(figure: jaxtheory.Figure) -> str:
     """Return a hash of what the numbers depend on: the theory, the sweep and the measures."""
     theory = figure.theory and figure.theory._replace(checks=(), examples=())
-    measures = [(claim.id, claim.measure, claim.diverged) for claim in figure.claims]
+    parts = [(claim.id, claim.measure, claim.diverged, claim.law) for claim in figure.claims]
     options = figure.config, sorted(figure.sweep.items(), key=lambda item: item[0])
-    return code_hash((theory, *options, figure.experiment, figure.verb.__name__, measures))
+    return code_hash((theory, *options, figure.experiment, figure.verb.__name__, parts))
 
 
 def load(name: str) -> dict[str, Any]:
@@ -48,12 +48,30 @@ def collect(name: str, key: int, store: Path) -> bool:
         return False
     record = read_record(file)
     claims = {claim: entry["numbers"] for claim, entry in record["claims"].items()}
-    facts = {word: record[word] for word in KEPT} | {"code": code(jaxtheory.figures.get(name))}
+    facts = {word: record[word] for word in KEPT} | {"commit": commit()}
+    facts["code"] = _code_of(name)
     content = load(name) | {str(key): facts | {"claims": claims}}
     FOLDER.mkdir(exist_ok=True)
     lines = (f'"{one}": {json.dumps(entry, ensure_ascii=False)}' for one, entry in content.items())
     (FOLDER / f"{name}.json").write_text("{\n" + ",\n".join(lines) + "\n}\n", "utf-8")
     return True
+
+
+def commit() -> str:
+    """Return the commit of this checkout, with -dirty if files differ from it; "" if it has none."""
+    words = ("git", "describe", "--always", "--dirty", "--abbrev=8", "--match", "")
+    where: Any = {"cwd": evidence.DOCS, "capture_output": True, "text": True}
+    return subprocess.run(words, check=False, **where).stdout.strip()
+
+
+def stale(key: int) -> list[str]:
+    """Return the figures whose numbers under a key were made by other code."""
+    known = ((name, load(name).get(str(key))) for name in jaxtheory.figures.entries())
+    return [name for name, facts in known if facts and facts["code"] != _code_of(name)]
+
+
+def _code_of(name: str) -> str:
+    return code(jaxtheory.figures.get(name))
 
 
 def judged(name: str, key: int) -> dict[str, dict[str, Any]]:
@@ -66,7 +84,9 @@ def judged(name: str, key: int) -> dict[str, dict[str, Any]]:
     }
 
 
-def _number(entry: float | None) -> float:
+def _number(entry: Any) -> Any:
+    if isinstance(entry, list):
+        return tuple(entry)
     return float("nan") if entry is None else entry
 
 
@@ -77,7 +97,7 @@ def missing(key: int) -> list[str]:
     names = [
         name
         for name in jaxtheory.figures.entries()
-        if load(name).get(str(key), {}).get("code") != code(jaxtheory.figures.get(name))
+        if load(name).get(str(key), {}).get("code") != _code_of(name)
     ]
     return sorted(names, key=seconds)
 

@@ -64,7 +64,8 @@ def judge() -> None:
     for name in jaxtheory.figures.entries():
         if found := replicates.judged(name, first):
             facts = replicates.load(name)[str(first)]
-            document["figures"][name] = {word: facts[word] for word in replicates.KEPT}
+            words = (*replicates.KEPT, "commit")
+            document["figures"][name] = {word: facts[word] for word in words if word in facts}
             for claim, record in found.items():
                 document["claims"][claim] = numbers(record)
                 document["again"].pop(claim, None)
@@ -115,6 +116,9 @@ if __name__ == "__main__":
     judge()
     found = evidence.load()
     evidence.write(evidence.pages(found) | {verdict_map.FILE: verdict_map.draw(found)})
+    for key in replicates.KEYS:
+        if older := replicates.stale(key):
+            replicates.tell(f"made by other code under key {key}: {', '.join(older)}")
     known = jaxtheory.figures.entries()
     if missing := [name for name in known if name not in found["figures"]]:
         parser.exit(1, f"not run under any key yet: {', '.join(missing)}\n")

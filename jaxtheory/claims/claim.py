@@ -46,8 +46,8 @@ class Claim:
         exact: True if the number does not depend on draws, so that one replicate decides.
         example: True for a number that is shown and not judged, such as that of a single network.
         law: the value that the statement gives, such as an exponent; the verdict says if the
-            typical number is another one, although the bound around it holds. The measure returns
-            one number.
+            typical number is another one, although the bound around it holds. Of several numbers
+            each stands for a setting, in the same order in all replicates.
         why: one sentence on why a reader cares for the statement.
         panel: the panel of the figure, from 0, row by row (-1 for the last), whose vertical axis or
             color bar shows the number that the bound is about: the bound is drawn there.

@@ -2,7 +2,7 @@
 
 import math
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +22,7 @@ _FINDINGS = {  # kind of the origin -> words for a claim that fails, that holds
 }
 
 
+Numbers = float | tuple[float, ...]  # of one replicate
 FEWEST = 8  # replicates; fewer decide nothing
 _LONG = 80  # letters of an error in a reason
 NOT_JUDGED = "not judged"  # how the reason begins if a measure does not fit the axes
@@ -34,7 +35,8 @@ class Judged(NamedTuple):
         claim: the claim.
         verdict: its verdict; None if it was not tested.
         reason: why it was not tested; empty if it was.
-        numbers: the number of each replicate, NaN for one without a number.
+        numbers: the number of each replicate, NaN for one without a number; all numbers of the
+            measure, one for each setting, if the claim has a law.
 
     Example:
         >>> import xarray as xr
@@ -54,7 +56,7 @@ class Judged(NamedTuple):
     claim: Claim
     verdict: Verdict | None
     reason: str
-    numbers: tuple[float, ...] = ()
+    numbers: tuple[Numbers, ...] = ()
 
     @property
     def as_expected(self) -> bool:
@@ -87,12 +89,17 @@ class Judged(NamedTuple):
 
     @property
     def rejects_law(self) -> bool:
-        """True if the typical number is not the value `law` of the claim: evidence 200."""
-        if self.claim.law is None:
+        """True if the typical number is not the value `law` of the claim: evidence 200.
+
+        Of s settings one is enough, with an evidence of 200 s.
+        """
+        law, rows = self.claim.law, [np.atleast_1d(one) for one in self.numbers]
+        known = [row for row in rows if not np.isnan(row).any()]
+        if law is None or len({len(row) for row in known}) != 1:
             return False
-        numbers, law = np.array(self.numbers), self.claim.law
-        beyond = max(np.sum(numbers < law), np.sum(numbers > law))
-        return bool(beyond >= least_successes(len(numbers), 0.5, 2 * ENOUGH))
+        table = np.array(known)
+        beyond = max(np.sum(table < law, axis=0).max(), np.sum(table > law, axis=0).max())
+        return bool(beyond >= least_successes(len(rows), 0.5, 2 * ENOUGH * table.shape[1]))
 
     @property
     def outcome(self) -> str:
@@ -165,12 +172,13 @@ def _too_few(claim: Claim, n: int) -> str:
     return "" if enough else f"not tested (n={n} < {FEWEST})"
 
 
-def judge_numbers(claim: Claim, numbers: np.ndarray) -> Judged:
+def judge_numbers(claim: Claim, numbers: Sequence[Numbers]) -> Judged:
     """Judge a claim on the numbers of its replicates, as `replicates` returns them.
 
     Args:
         claim: the claim.
-        numbers: the number of each replicate, NaN for one without a number.
+        numbers: the number of each replicate, NaN for one without a number; or several numbers for
+            each, of which the one that is farthest beyond the bound is judged.
 
     Returns:
         The verdict, or the reason why the claim was not tested.
@@ -189,19 +197,20 @@ def judge_numbers(claim: Claim, numbers: np.ndarray) -> Judged:
         >>> judge_numbers(claim, np.full(8, 0.5)).finding
         'holds'
     """
-    numbers = np.asarray(numbers, float)
     if reason := _too_few(claim, len(numbers)):
         return Judged(claim, None, reason)
-    verdict = decide(numbers, claim.bound, claim.q)
+    verdict = decide(np.array([_farthest(claim, one) for one in numbers]), claim.bound, claim.q)
     if claim.example:
         verdict = verdict._replace(holds=None, seeds_needed=None)
     elif claim.exact and len(numbers) == 1 and not verdict.undefined:
         verdict = verdict._replace(holds=verdict.satisfied == 1, seeds_needed=None)
-    return Judged(claim, verdict, "", tuple(numbers.tolist()))
+    return Judged(claim, verdict, "", tuple(numbers))
 
 
-def replicates(claim: Claim, dataset: xr.Dataset) -> np.ndarray:
-    """Return the number of each replicate (seed); NaN for one without a number.
+def replicates(claim: Claim, dataset: xr.Dataset) -> list[Numbers]:
+    """Return the number of each replicate (seed), NaN for one without a number.
+
+    Of several numbers it is the one farthest beyond the bound; all of them if the claim has a law.
 
     Args:
         claim: the claim, whose measure is called with the data of one seed at a time.
@@ -210,12 +219,14 @@ def replicates(claim: Claim, dataset: xr.Dataset) -> np.ndarray:
     Raises:
         InputError: if the measure returns no numbers.
     """
-    count = dataset.sizes["seed"]
-    return np.array([_number(claim, dataset.isel(seed=i)) for i in range(count)])
+    rows = [_measured(claim, dataset.isel(seed=i)) for i in range(dataset.sizes["seed"])]
+    if claim.law is None:
+        return [_farthest(claim, row) for row in rows]
+    return [row if len(row) > 1 else row[0] for row in rows]
 
 
-def _number(claim: Claim, replicate: xr.Dataset) -> float:
-    """The number of one replicate; of several, the one that is farthest beyond the bound."""
+def _measured(claim: Claim, replicate: xr.Dataset) -> tuple[float, ...]:
+    """The numbers of one replicate; NaN alone if one of them is missing."""
     values = claim.measure(replicate)
     try:
         numbers = np.ravel(np.asarray(values, float))
@@ -224,12 +235,16 @@ def _number(claim: Claim, replicate: xr.Dataset) -> float:
             f"claim {claim.id}: measure must return a number or an xarray.DataArray of numbers, "
             f"got a {type(values).__name__}"
         ) from None
-    if claim.law is not None and len(numbers) > 1:
-        raise InputError(f"claim {claim.id}: has a law, so its measure must return one number")
     if not len(numbers) or np.isnan(numbers).any():
-        return _worst(claim.bound) if claim.diverged == "violates" else math.nan
-    beyond = np.maximum(claim.bound.low - numbers, numbers - claim.bound.high)
-    return float(numbers[np.argmax(beyond)])
+        return (_worst(claim.bound) if claim.diverged == "violates" else math.nan,)
+    return tuple(numbers.tolist())
+
+
+def _farthest(claim: Claim, numbers: Numbers) -> float:
+    """Of the numbers of a replicate the one that is farthest beyond the bound."""
+    row = np.atleast_1d(np.asarray(numbers, float))
+    beyond = np.maximum(claim.bound.low - row, row - claim.bound.high)
+    return float(row[np.argmax(beyond)])
 
 
 def _worst(bound: Bound) -> float:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from jaxtheory.claims.bound import Bound
-from jaxtheory.claims.judged import Judged
+from jaxtheory.claims.judged import Judged, Numbers
 from jaxtheory.claims.result import FigureResult
 from jaxtheory.code.code_hash import code_hash
 from jaxtheory.code.plain import as_json
@@ -241,6 +241,13 @@ def _finite(number: float) -> float | None:
     return number if math.isfinite(number) else None
 
 
+def _plain(number: Numbers) -> Any:
+    """The number of a replicate for JSON, or its numbers: None for NaN."""
+    if isinstance(number, tuple):
+        return list(number)
+    return None if math.isnan(number) else number
+
+
 def record_claim(judged: Judged) -> dict[str, Any]:
     """Return the record of a claim and its verdict."""
     claim, verdict, _, numbers = judged
@@ -262,7 +269,7 @@ def record_claim(judged: Judged) -> dict[str, Any]:
             for word in ("n", "satisfied", "undefined", "equal")
         },
         "seeds_needed": None if verdict is None else verdict.seeds_needed,
-        "numbers": [None if math.isnan(x) else x for x in numbers],
+        "numbers": [_plain(one) for one in numbers],
         "decision": "not tested" if verdict is None else verdict.decision,
         "finding": judged.finding,
         "outcome": judged.outcome,

@@ -147,7 +147,7 @@ FIGURE = Figure(
         Claim(
             "AP-7",
             origin=derived(),
-            statement="A step 3 times past the stability edge costs at least 0.5 in error, which explains the left arm of the U of the error over lambda.",
+            statement="A step 3 times past the stability edge costs at least 0.5 in error.",
             why="The source takes the left arm for a property of lambda, but its step c/lambda is too large there.",
             measure=Measure(
                 "error above its least over λ, mean where η is > 3 stability edges",
@@ -163,7 +163,7 @@ FIGURE = Figure(
         Claim(
             "AP-9",
             origin=derived(),
-            statement="At the largest lambda the error is that of the one-shot score, within 0.05 (P2, P3), which explains the right arm of the U of the error over lambda.",
+            statement="At the largest lambda the error is that of the one-shot score, within 0.05 (P2, P3).",
             why="A large lambda leaves a closed-form score, so the descent could be saved there.",
             measure=Measure(
                 "distance of the error from the one-shot score's, largest λ, P2 and P3",

@@ -91,6 +91,7 @@ FIGURE = Figure(
                 lambda d: (d.boundary / d.law).sel({B: slice(64, None)}),
             ),
             bound=between(0.6, 1.2),
+            law=1.0,
             why="The source takes the largest rate without divergence, and this is how it depends on the task, B and T.",
         ),
     ),

@@ -71,6 +71,7 @@ FIGURE = Figure(
                 lambda d: (d.boundary / d.law).sel({D: [g for g in d[D].values if g > 4]}),
             ),
             bound=between(0.9, 1.2),
+            law=1.0,
             why="A step size of order 1 for all D, as in the theorem, is one of the population alone.",
         ),
     ),

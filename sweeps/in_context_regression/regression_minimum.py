@@ -59,7 +59,7 @@ FIGURE = Figure(
         Claim(
             "IR-16",
             origin=printed(TRAINED),
-            statement="“gradient flow with a suitable random initialization finds a global minimum of the objective function”: each run of descent on the merged form ends with a loss within 1e-6 of the minimum, for N = 4 to 128.",
+            statement="“gradient flow with a suitable random initialization finds a global minimum of the objective function”: each run of descent on the merged form ends with a loss at most a relative 1e-6 above the minimum, for N = 4 to 128.",
             measure=Measure(
                 "excess loss at the end over the least loss, c = 0, each N",
                 lambda data: distance(data).sel({SHARE: 0.0}),
@@ -71,7 +71,7 @@ FIGURE = Figure(
         Claim(
             "IR-17",
             origin=derived("derived: the minimum with in-weight tasks"),
-            statement="With a share c of in-weight tasks each run of descent on the merged form ends at the minimum E⁻¹ΛW of the changed moments, within 1e-3, for c = 0.25 to 0.75.",
+            statement="With a share c of in-weight tasks each run of descent on the merged form ends with a loss at most a relative 1e-3 above that of the minimum E⁻¹ΛW of the changed moments, for c = 0.25 to 0.75.",
             measure=Measure(
                 "excess loss at the end over the least loss, each c ≥ 0.25 and N",
                 lambda data: distance(data).sel({SHARE: slice(0.25, None)}),

@@ -229,6 +229,7 @@ FIGURE = Figure(
                 "exponent in M, (relevant rows of irrelevant columns) / diagonal, G", shared
             ),
             bound=between(-1.35, -0.9),
+            law=-1.0,
             why="It decides which of the two contradictory lines of (8) to keep.",
         ),
     ),

@@ -113,6 +113,7 @@ FIGURE = Figure(
                 ),
             ),
             bound=between(0.8, 1.1),  # keys 100, 101: 0.89 to 0.93
+            law=1.0,
             why="The error under shift falls much faster for well separated examples, as the theorem says.",
         ),
         Claim(
@@ -124,12 +125,13 @@ FIGURE = Figure(
                 lambda data: per_alignment(data).sel({DELTA: [0.5, 1.0]}),
             ),
             bound=between(0.9, 1.35),  # keys 100, 101: 1.06 to 1.20
+            law=1.0,
             why="It replaces the power of T by the law behind it, with a constant.",
         ),
         Claim(
             "NN-20",
             origin=printed(PAPER, "theorem on shift"),
-            statement="“For any data satisfying” the separation the test loss falls with T, as the talk prints it, measured where every example is at -q with one label: loss / R^2 is at most 0.5 at t = 2000.",
+            statement="“For any data satisfying” the separation the test loss falls with T, as the talk prints it, measured where every example is at -q with one label: (f - y)^2 / R^2 is at most 0.5 at t = 2000.",
             measure=Measure(
                 "(f − y)² / R², all examples at −q, one label, t = 2000, each (d, N)",
                 lambda data: last(worst(data)).isel({DELTA: 0}),

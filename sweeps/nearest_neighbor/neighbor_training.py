@@ -144,6 +144,7 @@ FIGURE = Figure(
                 ),
             ),  # 1.01 to 1.12
             bound=between(0.75, 1.4),
+            law=1.0,
             why="Prompts with two almost equally near examples are almost all that keeps the loss from zero.",
         ),
         Claim(

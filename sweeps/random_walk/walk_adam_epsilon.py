@@ -140,6 +140,7 @@ FIGURE = Figure(
                 "contrast of V, Adam's first step over descent's × ε/(ε + g), each ε", factor
             ),
             bound=between(0.9, 1.25),
+            law=1.0,
             why="It says how large the offset must be: an ε far below the slopes leaves V flat, and the second step then cannot tell the parent from other tokens.",
         ),
     ),

@@ -81,7 +81,7 @@ FIGURE = Figure(
         Claim(
             "RW-12",
             origin=derived(),
-            statement="V takes the direction of sqrt(Pi^T), entry by entry: v(1)/v(-1) = (p/(1-p))^a with a = 1/2 (mean over eight p, where the parent is selected).",
+            statement="V takes the direction of sqrt(Pi^T): v(1)/v(-1) = (p/(1-p))^a with a = 1/2 (mean over eight p, where the parent is selected).",
             measure=Measure(
                 "exponent of v(1)/v(−1) in p/(1−p), mean over p with parent selected", odds_exponent
             ),

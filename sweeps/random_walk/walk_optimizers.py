@@ -77,7 +77,7 @@ FIGURE = Figure(
         Claim(
             "RW-42",
             origin=derived("measured"),
-            statement="In most experiments all runs with gradient descent, momentum and cosine decay give the parent the most attention and predict optimally, at each of three rates.",
+            statement="In three quarters of the experiments all runs with gradient descent, momentum and cosine decay give the parent the most attention and predict optimally, at each of three rates.",
             measure=Measure(
                 "parent selected, accuracy best: descent, momentum, cosine (1: yes)",
                 restrict(solved, *LINEAR),

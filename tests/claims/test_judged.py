@@ -8,7 +8,7 @@ import xarray as xr
 
 from jaxtheory import InputError
 from jaxtheory.claims import at_least, at_most, between, judge
-from jaxtheory.claims.judged import replicates
+from jaxtheory.claims.judged import judge_numbers, replicates
 
 from .test_claim import make
 
@@ -44,7 +44,7 @@ def test_a_measure_gets_one_replicate_at_a_time():
 
     values = [1.0, 3.0, 2.0]
     numbers = replicates(make(measure=measure), runs(*values))
-    assert visited == [0, 1, 2] and numbers.tolist() == values
+    assert visited == [0, 1, 2] and numbers == values
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,39 @@ def test_a_measure_gets_one_replicate_at_a_time():
 )
 def test_of_several_numbers_the_one_farthest_beyond_the_bound_counts(bound, number):
     data = xr.Dataset({"loss": (("p", "seed"), [[1.0], [4.0]])}, {"p": [0.3, 0.7], "seed": [0]})
-    assert replicates(make(bound=bound), data).tolist() == [number]
+    assert replicates(make(bound=bound), data) == [number]
+    assert replicates(make(bound=bound, law=2.0), data) == [(1.0, 4.0)]
+    assert judge_numbers(make(bound=bound), [(1.0, 4.0)] * 8).verdict.measured == number
+
+
+def test_a_law_is_rejected_by_one_setting_whose_numbers_all_lie_on_one_side():
+    rng = np.random.default_rng(7)
+    noise = rng.choice([-0.01, 0.01], 64)
+    claim = make(bound=between(0.8, 1.2), law=1.0)
+    rejects = lambda *columns: judge_numbers(claim, [*zip(*columns, strict=True)]).rejects_law
+    assert not rejects(1 + noise, 1 - noise)
+    assert rejects(1 + noise, 1.1 + noise) and rejects(0.9 + noise, 1 - noise)
+    one = 1 + np.array([0.1] * 9 + [-0.1])  # 9 of 10: evidence for a single setting is 10
+    assert not judge_numbers(claim, [(x, y) for x, y in zip(one, one, strict=True)]).rejects_law
+    assert not rejects(*(1.1 + noise[:8] for _ in range(2)))  # 8 of 8: 156 of 400 for two settings
+    assert rejects(*(1.1 + noise[:10] for _ in range(2)))
+    ragged = [(1.1, 1.1), (1.1,)] * 16
+    assert not judge_numbers(claim, ragged).rejects_law
+    broken = [(1.1, 1.1)] * 31 + [NAN]
+    assert judge_numbers(claim, broken).verdict.undefined == 1
+    assert judge_numbers(claim, broken).rejects_law
+    assert not judge_numbers(claim, broken[22:]).rejects_law  # 9 of 10
+
+
+def test_a_law_among_many_settings_is_wrongly_rejected_rarely():
+    """Two-sided over twelve settings: at most 1 % of repetitions with symmetric noise."""
+    rng = np.random.default_rng(31)
+    claim = make(bound=between(-9.0, 9.0), law=0.0)
+    rejected = sum(
+        judge_numbers(claim, [*map(tuple, rng.standard_normal((32, 12)))]).rejects_law
+        for _ in range(400)
+    )
+    assert rejected <= 8
 
 
 def test_a_setting_without_a_number_leaves_its_replicate_undefined():
