@@ -275,7 +275,7 @@ def gallery(room: str, found: dict[str, Any]) -> str:
             parts.append(linked(figure.finding, found, "../"))
         parts += [picture(name, ""), source(name, room, "../", found)]
         if facts:
-            made = f", made at commit {facts['commit']}" * ("commit" in facts)
+            made = f", at commit {facts['commit']}" if facts.get("commit") else ""
             parts.append(f"*Settings*: {escaped(facts['setup'])}{made}.")
         parts += [claim(item.id, found, False) for item in figure.claims]
     return "\n\n".join(filter(None, parts)) + "\n"

@@ -58,7 +58,7 @@ def collect(name: str, key: int, store: Path) -> bool:
 
 
 def commit() -> str:
-    """Return the commit of this checkout, with -dirty if files differ from it; "" if it has none."""
+    """Return the commit of this checkout, with -dirty if files differ; "" if it has none."""
     words = ("git", "describe", "--always", "--dirty", "--abbrev=8", "--match", "")
     where: Any = {"cwd": evidence.DOCS, "capture_output": True, "text": True}
     return subprocess.run(words, check=False, **where).stdout.strip()
