@@ -15,7 +15,6 @@ from jaxtheory.claims import (
     derived,
     interpretation,
     last,
-    printed,
 )
 
 from . import PHASES, PLAIN, QUICK, SMALL, THEORY, P, level
@@ -124,8 +123,8 @@ FIGURE = Figure(
         ),
         Claim(
             "CG-11",
-            origin=printed(ABSTRACT),
-            statement="“then, there is a rapid phase transition to the correct in-context bigram solution”: the middle 80 % of the fall takes at most 1.5 times the steps before it.",
+            origin=interpretation(ABSTRACT),
+            statement="“then, there is a rapid phase transition to the correct in-context bigram solution”, read as: the middle 80 % of the fall takes at most 1.5 times the steps before it.",
             measure=Measure(
                 "steps of the middle 80 % of the loss's fall over those before, β₀ 0.1",
                 lambda data: width(data).sel({BETA: LARGE}),

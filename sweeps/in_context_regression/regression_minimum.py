@@ -6,7 +6,7 @@ The merged form with random weights, on infinitely many prompts.
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import Finding, Measure, at_most, derived, last, printed
+from jaxtheory.claims import Finding, Measure, at_most, derived, interpretation, last
 
 from . import EXACT, ON_POPULATION, QUICK, SHARE, SIGMA, THEORY, N
 
@@ -58,8 +58,8 @@ FIGURE = Figure(
     claims=(
         Claim(
             "IR-16",
-            origin=printed(TRAINED),
-            statement="“gradient flow with a suitable random initialization finds a global minimum of the objective function”: each run of descent on the merged form ends with a loss at most a relative 1e-6 above the minimum, for N = 4 to 128.",
+            origin=interpretation(TRAINED),
+            statement="“gradient flow with a suitable random initialization finds a global minimum of the objective function”, read as: each run of descent on the merged form ends with a loss at most a relative 1e-6 above the minimum, for N = 4 to 128.",
             measure=Measure(
                 "excess loss at the end over the least loss, c = 0, each N",
                 lambda data: distance(data).sel({SHARE: 0.0}),

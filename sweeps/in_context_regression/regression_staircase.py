@@ -86,8 +86,8 @@ FIGURE = Figure(
     claims=(
         Claim(
             "IR-1",
-            origin=printed(ABSTRACT, "losses at the saddles"),
-            statement="In the separate form “the loss exhibits saddle-to-saddle dynamics”: on its way past L_m, m = 1, 2, 3, a run is slowest within 0.2 % of tr Λ of it.",
+            origin=interpretation(ABSTRACT, "losses at the saddles"),
+            statement="In the separate form “the loss exhibits saddle-to-saddle dynamics”, read as: on its way past L_m, m = 1, 2, 3, a run is slowest within 0.2 % of tr Λ of it.",
             measure=Measure(
                 "|loss − L_m| at its slowest fall past L_m, over tr Λ, each m = 1, 2, 3", off_level
             ),
@@ -109,8 +109,8 @@ FIGURE = Figure(
         ),
         Claim(
             "IR-4",
-            origin=printed(ABSTRACT),
-            statement="“the model implements principal component regression in context with the number of principal components increasing over training time”: at the pause at L_m the first m components are learned and no other, within 0.1 of their final value (m = 1, 2, 3).",
+            origin=interpretation(ABSTRACT),
+            statement="“the model implements principal component regression in context with the number of principal components increasing over training time”, read as: at the pause at L_m the first m components are learned and no other, within 0.1 of their final value (m = 1, 2, 3).",
             measure=Measure(
                 "|learned share of component d − [d ≤ m]| at the pause at L_m, all d, m", principal
             ),

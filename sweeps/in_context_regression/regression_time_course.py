@@ -14,7 +14,7 @@ from jaxtheory.claims import (
     derived,
     exponent,
     fitted_law,
-    printed,
+    interpretation,
 )
 
 from . import ABSTRACT, ETA, EXACT, ON_POPULATION, THEORY, D, N, often
@@ -70,8 +70,8 @@ FIGURE = Figure(
     claims=(
         Claim(
             "IR-3",
-            origin=printed(ABSTRACT),
-            statement="“We derive an analytical time-course solution for a certain class of datasets and initialization”, for equal eigenvalues and aligned weights: at η = 0.005 the loss is within 1 % of tr Λ of the logistic law at all times.",
+            origin=interpretation(ABSTRACT),
+            statement="“We derive an analytical time-course solution for a certain class of datasets and initialization”, read as: for equal eigenvalues and aligned weights, at η = 0.005 the loss is within 1 % of tr Λ of the logistic law at all times.",
             measure=Measure(
                 "largest |loss − logistic law| over t, in tr Λ, η = 0.005, each (D, N)",
                 lambda data: gap(data).isel({ETA: 0}),

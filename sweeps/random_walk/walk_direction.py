@@ -4,7 +4,16 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import Finding, Measure, at_least, between, derived, last, printed
+from jaxtheory.claims import (
+    Finding,
+    Measure,
+    at_least,
+    between,
+    derived,
+    interpretation,
+    last,
+    printed,
+)
 
 from . import OF_V, ON_CIRCLE6, QUICK, TALK, THEOREM, P, V, end, optimal, predicted, right
 
@@ -91,8 +100,8 @@ FIGURE = Figure(
         ),
         Claim(
             "RW-14",
-            origin=printed(TALK, "corollary"),
-            statement="For 0 < p < 1, “The trained transformer achieves optimal prediction accuracy”, max(p, 1 - p): K = 6, three quarters of nine p from 0.05 to 0.95 (1000 sequences each).",
+            origin=interpretation(TALK, "corollary"),
+            statement="For 0 < p < 1, “The trained transformer achieves optimal prediction accuracy”, max(p, 1 - p), read as: K = 6, three quarters of nine p from 0.05 to 0.95 (1000 sequences each).",
             measure=Measure(
                 "share of nine p from 0.05 to 0.95 with accuracy max(p, 1 − p), K = 6",
                 lambda data: optimal(data).mean(),

@@ -110,6 +110,23 @@ def test_a_statement_shows_whose_it_is_and_why_it_matters(theory):
             assert "read as" in claim.statement, claim.id
 
 
+ROUNDING = 1e-6  # a number that is 0 or positive by the sentence is so up to rounding
+
+
+@each_theory
+def test_a_number_of_ours_in_the_bound_makes_a_claim_an_interpretation(theory):
+    """A printed claim that holds is bounded by 0, 1 or a number of the quotation.
+
+    If it fails, a tolerance of ours speaks for the sentence that is refuted.
+    """
+    for claim in (claim for figure in figures_of(theory) for claim in figure.claims):
+        if claim.origin.kind == "printed" and claim.expect == "holds":
+            quoted = " ".join(re.findall("“([^“”]*)", claim.statement))
+            known = {0.0, 1.0, *map(float, re.findall(r"\d+(?:\.\d+)?", quoted))}
+            for end in (claim.bound.low, claim.bound.high):
+                assert math.isinf(end) or abs(end) <= ROUNDING or end in known, claim.id
+
+
 POINTING = "it|its|there|that|this|these|they|their|here|such|others|the others|the same"
 OPENING = "(?:at|for|with|in|on|from|below|above|over|under|where|when) [^,:;]*"
 DANGLING = re.compile(
