@@ -72,7 +72,7 @@ def skip(app: Any, what: str, name: str, thing: Any, skip: bool, options: Any) -
 def source(app: Any, page: str, text: list[str]) -> None:
     """Replace the marks of a page by the names of their modules, and links to pictures."""
     text[0] = evidence.on_site(page, public.expand(text[0]))
-    text[0] = verdict_map.PICTURE.sub(verdict_map.draw(evidence.load(), ".html"), text[0])
+    text[0] = verdict_map.on_site(text[0])
 
 
 def generate(app: Any) -> None:

@@ -79,3 +79,8 @@ def draw(found: dict[str, Any], ending: str = "") -> str:
     name = 'role="img" aria-label="Each claim as a square: it holds, fails or is undecided"'
     head = f'<svg xmlns="http://www.w3.org/2000/svg" class="map" {box} {name}>'
     return "\n".join((head, f"<style>{STYLE}</style>", *parts, "</svg>")) + "\n"
+
+
+def on_site(text: str) -> str:
+    """Return a page with the map itself in the place of its picture, so that squares are links."""
+    return PICTURE.sub(lambda _: draw(evidence.load(), ".html").rstrip(), text)

@@ -187,6 +187,12 @@ def test_the_map_has_a_square_for_each_claim_printed_first():
     assert verdict_map.FILE.read_text("utf-8") == verdict_map.draw(document)
 
 
+def test_the_map_stands_on_the_built_page_of_verdicts():
+    text = verdict_map.on_site(evidence.verdicts(evidence.load()))
+    assert text.count('<svg xmlns="http://www.w3.org/2000/svg" class="map"') == 1
+    assert "(map.svg)" not in text and "\n\n" not in text[text.index("<svg") : text.index("</svg>")]
+
+
 def test_readme_says_how_many_claims_are_decided_under_both_keys():
     names = [name for name, entry in evidence.entries().items() if not entry.claim.example]
     record = lambda decision: {"satisfied": 8, "decision": decision}
