@@ -33,6 +33,7 @@ GROUP = re.compile(
 MARKED = re.compile(r"(<!-- claims: ([^>]*?) -->\n).*?(<!-- end -->\n)", re.DOTALL)
 KEYS = (31847, 59263)  # at which nobody has looked before the claims were as they are
 OPENED = re.compile(r'(<div class="claim" id="([^"]+)"[^>]*>\n)')
+TO_CLAIM = re.compile(r"\[([A-Z]+-\d+)\]\(((?:\.\./)?[\w-]+)\.md(#[a-z]+-\d+)\)")
 STATED = re.compile(
     r"(<!-- (found|card|keys|ladder|table): ?(\w*) -->\n).*?(<!-- end -->\n)", re.DOTALL
 )
@@ -415,12 +416,13 @@ def built(found: dict[str, Any]) -> dict[Path, str]:
 def on_site(name: str, text: str) -> str:
     """Return a page as Sphinx reads it.
 
-    That of verdicts has all of them, claims have a picture of their number, and links to pictures
-    lead to the gallery.
+    That of verdicts has all of them, claims have a picture of their number, links to pictures lead
+    to the gallery, and those to claims to their places, which are HTML.
     """
     found = load()
     if name == PAGE.stem:
         text = verdicts(found)
+    text = TO_CLAIM.sub(r'<a href="\2.html\3">\1</a>', text)
     text = OPENED.sub(lambda mark: f"{mark[1]}{pictured(mark[2].upper(), found)}", text)
     return PICTURE.sub(
         lambda link: f"[{link[1]}]({link[2]}/{rooms()[link[3]]}.md#{link[3]})",

@@ -354,6 +354,11 @@ def test_the_site_leads_to_the_gallery():
     assert evidence.on_site("own-loss", text) == (
         "![a](gallery/walk_rate.webp) [b](../gallery/random_walk.md#walk_rate) · c."
     )
+    text = "([LR-1](low_rank.md#lr-1), [b](c.md#d)) [NW-4](../networks-ladders.md#nw-4)."
+    assert evidence.on_site("own-loss", text) == (
+        '(<a href="low_rank.html#lr-1">LR-1</a>, [b](c.md#d)) '
+        '<a href="../networks-ladders.html#nw-4">NW-4</a>.'
+    )
     text = evidence.on_site("verdicts", "")
     assert re.sub("<svg.*?</svg>\n", "", text) == evidence.verdicts(evidence.load())
 
