@@ -14,6 +14,7 @@ PICTURE = re.compile(r"!\[[^\]]*\]\(map\.svg\)")  # on a page in git
 SIDE, GAP, LEFT, TOP, LINE = 11, 3, 168, 34, 38  # pixels; a line has at most LINE squares
 NAMES = {"networks": "standard Transformers", "llama": "Llama checkpoints"}
 STYLE = """
+.map { max-width: 100%; height: auto }
 .map text { font: 12px system-ui, sans-serif; fill: #222 }
 .map .holds { fill: #0072b2 } .map .fails { fill: #d55e00 }
 .map .open { fill: none; stroke: #767676 } .map path { stroke: #fff; stroke-width: 1.5 }
