@@ -92,7 +92,8 @@ def analyses(params, _problem, config):
 
 def predict(_problem, config, steps):
     rate = (1 - config.eta) ** jnp.asarray(steps, float)
-    return {"distance": rate / jnp.sum(rate)}  # depends on all records
+    curves = {"distance": rate / jnp.sum(rate)}  # depends on all records
+    return curves if config.kind == "plain" else curves | {"distance:other": -rate}
 
 
 def double(params, _problem, _config):

@@ -97,8 +97,9 @@ def assemble(
     """Assemble one dataset from all parts.
 
     Its dimensions are the axes, then seed and step, then those of the theory. It is NaN where a
-    point has no entry. With `partial` runs may be missing, which are NaN; `diverged_at` is then a
-    float. Raises InputError if parts are missing, or if some lack a variable.
+    point has no entry, as where `predict` has other curves for another value of a static field.
+    With `partial` runs may be missing, which are NaN; `diverged_at` is then a float. Raises
+    InputError if parts are missing, or if some lack a variable that is not a curve.
     """
     shape = (*grid.shape, len(grid.seeds))
     runs = math.prod(shape)
@@ -111,11 +112,12 @@ def assemble(
         if allocate is _in_memory and not arrays:
             run_bytes = sum(values[:1].nbytes for values in part.values.values())
             refuse_results(runs, runs * run_bytes)
-        names = names or {*part.values}
-        if names != {*part.values}:
+        own = {name for name in part.values if not name.startswith("predicted/")}
+        names = own if names is None else names
+        if names != own:
             raise InputError(
-                f"parts of the store lack {', '.join(sorted(names ^ {*part.values}))}, which other "
-                "parts have; choose another directory for store="
+                f"parts of the store lack {', '.join(sorted(names ^ own))}, which other parts "
+                "have; choose another directory for store="
             )
         at = part.point * len(grid.seeds) + part.place
         coverage[at] = True

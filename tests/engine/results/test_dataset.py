@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from helpers.worked_example import THEORY, Config
+from properties import little
 
 from jaxtheory import InputError, sweep
 from jaxtheory.engine.request.request import read
@@ -59,3 +60,16 @@ def test_labels_that_fail_at_a_later_point_are_refused_before_training():
             execute=lambda *args: trained.append(args) or iter(()),
         )
     assert trained == []
+
+
+def test_curves_of_one_static_value_are_nan_for_others(tmp_path):
+    shape = {"seeds": 2, "steps": 2, "record": [0, 2], "key": 3}
+    for store in (None, tmp_path):
+        data = sweep(
+            little.THEORY, little.Config(), vary={"kind": ["plain", "other"]}, **shape, store=store
+        )
+        curve = data.predicted_distance_other
+        assert np.isnan(curve.sel(kind="plain")).all()
+        np.testing.assert_allclose(curve.sel(kind="other"), [[-1, -(0.9**2)]] * 2, rtol=1e-6)
+    one = sweep(little.THEORY, little.Config(), vary={"kind": ["plain"]}, **shape, store=tmp_path)
+    assert "predicted_distance_other" not in one and "predicted_distance" in one
