@@ -67,7 +67,9 @@ def rerun(store: str | Path, theory: Any = None, **where: Any) -> Rerun:
         **where: The value of each axis, by the name or symbol of its field, and the seed.
 
     Returns:
-        A `Rerun`, with the names of the results that agree bit for bit.
+        A `Rerun`, with the names of the results that agree bit for bit. Of a run that went on from
+        a sweep with more values or seeds, other results may differ by rounding: it is trained from
+        the beginning here, in one program.
 
     Raises:
         InputError: The directory is not a finished sweep, no run or several runs have these values,

@@ -30,6 +30,7 @@ from jaxtheory.engine import cover, fill
 from jaxtheory.engine.execution import chunk_task
 from jaxtheory.engine.rerun import rerun
 from jaxtheory.engine.results import versions
+from jaxtheory.engine.store.store import Store
 from properties import growth, little, plants
 from properties.calls import Asked, computed, counted, said, tell
 from properties.crew import Fault, Worker
@@ -109,7 +110,11 @@ class Program(Asked):
         except InputError as error:
             assert "observe=" in str(error), error
             return
-        assert not comparison.differs, (comparison.differs, where)
+        for name in comparison.differs:  # by rounding, if the beginning was in another program
+            mine, stored = comparison.values[name], data[name].sel(where).values
+            common = tuple(map(slice, map(min, mine.shape, stored.shape)))
+            same = growth.equal(mine[common], stored[common], ask["dtype"], False)
+            assert went_on(self.path) and same.all(), (name, where, mine, stored)
         self.counts["reruns"] += 1
 
     def again(self) -> None:
@@ -338,6 +343,16 @@ class Program(Asked):
         self.mixed = True
         self.counts["upgrades"] += 1
         self.call(growth.mutate(self.rng, ask))
+
+
+def went_on(path: Path) -> bool:
+    """Whether some runs of a store continue those of a rectangle of another shape."""
+    known = {one.name: one for one in Store(path).rectangles()}
+    return any(
+        one.shape != known[one.content["before"]].shape
+        for one in known.values()
+        if one.content["before"]
+    )
 
 
 def harm(file: Path, rng: random.Random) -> str:
