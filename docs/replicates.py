@@ -22,7 +22,6 @@ from jaxtheory.reports.figure_record import read_record
 from jaxtheory.reports.run_files import record_claim, stem
 
 FOLDER = evidence.DOCS / "replicates"
-KEYS = evidence.KEYS
 KEPT = ("command", "key", "setup", "runs", "seconds", "versions")
 MAX_SEEDS = 64
 
@@ -50,7 +49,8 @@ def collect(name: str, key: int, store: Path) -> bool:
     claims = {claim: entry["numbers"] for claim, entry in record["claims"].items()}
     facts = {word: record[word] for word in KEPT} | {"commit": commit()}
     facts["code"] = _code_of(name)
-    content = load(name) | {str(key): facts | {"claims": claims}}
+    kept = {word: entry for word, entry in load(name).items() if int(word) in evidence.keys(name)}
+    content = kept | {str(key): facts | {"claims": claims}}
     FOLDER.mkdir(exist_ok=True)
     lines = (f'"{one}": {json.dumps(entry, ensure_ascii=False)}' for one, entry in content.items())
     (FOLDER / f"{name}.json").write_text("{\n" + ",\n".join(lines) + "\n}\n", "utf-8")
@@ -66,7 +66,7 @@ def commit() -> str:
 
 def stale(key: int) -> list[str]:
     """Return the figures whose numbers under a key were made by other code."""
-    known = ((name, load(name).get(str(key))) for name in jaxtheory.figures.entries())
+    known = ((name, load(name).get(str(key))) for name in of_key(key))
     return [name for name, facts in known if facts and facts["code"] != _code_of(name)]
 
 
@@ -90,14 +90,17 @@ def _number(entry: Any) -> Any:
     return float("nan") if entry is None else entry
 
 
+def of_key(key: int) -> list[str]:
+    """Return the figures that are judged under a key."""
+    return [name for name in jaxtheory.figures.entries() if key in evidence.keys(name)]
+
+
 def missing(key: int) -> list[str]:
     """Return the figures without numbers of this key and code, the shortest first."""
     facts = evidence.load()["figures"]
     seconds = lambda name: facts.get(name, {}).get("seconds", 0)
     names = [
-        name
-        for name in jaxtheory.figures.entries()
-        if load(name).get(str(key), {}).get("code") != _code_of(name)
+        name for name in of_key(key) if load(name).get(str(key), {}).get("code") != _code_of(name)
     ]
     return sorted(names, key=seconds)
 
@@ -111,7 +114,8 @@ def tell(line: str) -> None:
 def main() -> None:
     """Run figures until all are there or the time is over."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--key", type=int, choices=KEYS, required=True)
+    known = (*evidence.KEYS, *evidence.LATER)
+    parser.add_argument("--key", type=int, choices=known, required=True)
     parser.add_argument("--store", type=Path, default=Path("results"))
     parser.add_argument("--minutes", type=float, default=float("inf"))
     options = parser.parse_args()

@@ -1,8 +1,8 @@
 """Write docs/verdicts.json and the pages in git that hold verdicts, from docs/replicates.
 
 `make verdicts` runs python docs/verdicts.py: it judges every claim on the numbers of its replicates
-under two keys (`replicates.KEYS`), in seconds. With `--store DIR` it also copies the pictures of
-the figures that were run into a folder under the first key.
+under two keys (`evidence.keys`), in seconds. With `--store DIR` it also copies the pictures of
+the figures that were run into a folder under their first key.
 """
 
 import argparse
@@ -60,8 +60,8 @@ def few_colors(image: Image.Image, count: int) -> Image.Image:
 def judge() -> None:
     """Write verdicts.json anew from the numbers of replicates; older verdicts stay without them."""
     document: dict[str, Any] = {"figures": {}, "claims": {}, "again": {}} | evidence.load()
-    first, second = replicates.KEYS
     for name in jaxtheory.figures.entries():
+        first, second = evidence.keys(name)
         if found := replicates.judged(name, first):
             facts = replicates.load(name)[str(first)]
             words = (*replicates.KEPT, "commit")
@@ -86,11 +86,11 @@ def judge() -> None:
     evidence.DATA.write_text(json.dumps(document, indent=0, ensure_ascii=False) + "\n", "utf-8")
 
 
-def keep_pictures(key: int, store: Path) -> None:
-    """Copy the pictures and the tables of figures that were run into a folder under a key."""
+def keep_pictures(store: Path) -> None:
+    """Copy the pictures and tables of figures that were run into a folder under their first key."""
     GALLERY.mkdir(exist_ok=True)
     for name in jaxtheory.figures.entries():
-        file = stem(store, name, key).with_suffix(".png")
+        file = stem(store, name, evidence.keys(name)[0]).with_suffix(".png")
         if not file.is_file():
             continue
         (GALLERY / f"{name}.webp").write_bytes(webp(file))
@@ -111,12 +111,12 @@ if __name__ == "__main__":
     parser.add_argument("--store", type=Path, help="copy the pictures of figures that ran into it")
     options = parser.parse_args()
     if options.store:
-        keep_pictures(replicates.KEYS[0], options.store)
+        keep_pictures(options.store)
         front.write()
     judge()
     found = evidence.load()
     evidence.write(evidence.pages(found) | {verdict_map.FILE: verdict_map.draw(found)})
-    for key in replicates.KEYS:
+    for key in (*evidence.KEYS, *evidence.LATER):
         if older := replicates.stale(key):
             replicates.tell(f"made by other code under key {key}: {', '.join(older)}")
     known = jaxtheory.figures.entries()

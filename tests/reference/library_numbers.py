@@ -305,7 +305,7 @@ def causal_graphs() -> Numbers:
     return {
         "CG-2": values(staged.parent_attention.sel(step=100)),
         "CG-4": values(last((start - staged.test_loss) / (start - best))),
-        "CG-6": values(begun.gradient_information.isel(step=0)),
+        "information": values(begun.gradient_information.isel(step=0)),
         "CG-8": values(slopes.isel(lag=2) / slopes.isel(lag=1)),
         "CG-13": values(joint.predicted_test_loss_bigram - joint.test_loss),
     }

@@ -111,8 +111,8 @@ ROWS = {
     ),
     "causal_graph": (
         Row("CG-2", "CG-2", "attention to the parent after stage one, chain"),
-        Row("CG-4", "CG-3, CG-4", "share of the way from unigrams to the posterior mean"),
-        Row("CG-6", "CG-6", "correlation of the first gradient with the information, T = 16"),
+        Row("CG-4", "CG-4", "share of the way from unigrams to the posterior mean"),
+        Row("information", NONE, "correlation of the first gradient with the information, T = 16"),
         Row("CG-8", "CG-8", "first gradient at lag 2 over lag 1, T = 16"),
         Row("CG-13", "CG-13", "level of the counts less the loss at the end, β0 = 0.1"),
     ),

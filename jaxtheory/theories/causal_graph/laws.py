@@ -1,7 +1,7 @@
 """Levels of the loss for predictors that count, and the first gradient of long prompts.
 
-Source: arXiv 2402.14735 (first gradient, Bayes counts) and 2402.11004 (uniform, unigram and bigram
-levels); derived again.
+Source: derived, for the model of arXiv 2402.14735; uniform, unigram and bigram levels as named in
+the abstract of 2402.11004.
 """
 
 from typing import NamedTuple
@@ -83,8 +83,9 @@ def first_slope(problem: Problem, config: Config) -> Float[Array, "T T"]:
 
     (beta0 / (T S i)) (G_ij - (1/i) sum_{j <= i} G_ij)
 
-    with the overlap G of `data.information`. The source states the information I in the place of
-    G; they are equal at the parent. Derived; the relative error is of order 1 / T.
+    with the overlap G of `data.information`, which equals the chi-squared information at the
+    parent. Derived: of the source only the abstract was read, which has no formula. The relative
+    error is of order 1 / T.
     """
     S, T = (jnp.asarray(Size.wrap(n).real, float) for n in (config.num_states, config.length))
     size = Size.wrap(config.length)

@@ -21,8 +21,8 @@ Symbols, with their shapes:
 
 Arrays count states and positions from 0; the entries of `parents` count positions from 1.
 
-Source: "How Transformers Learn Causal Structure with Gradient Descent" (arXiv 2402.14735). Its
-formulas were derived again; those that differ from the printed ones are marked in `laws`.
+Source: "How Transformers Learn Causal Structure with Gradient Descent" (arXiv 2402.14735): its
+abstract and the authors' code were read. Formulas of `laws` were derived.
 """
 
 from typing import NamedTuple

@@ -105,22 +105,22 @@ def predict(problem: Problem, config: Config, steps: Int[Array | np.ndarray, " n
 
 
 def assumptions(problem: Problem, config: Config) -> dict:
-    """Return the conditions under which the first gradient finds the parents.
+    """Return the conditions under which the first gradient finds parents and training keeps them.
 
-    "Long" and "small" have no constants in the source; ours are 10 S and 1.
+    All are derived. "Long" has no constant; ours is 10 S. The strength is small below
+    T / (S alpha + 1), from which on the noise of the output outweighs the information.
     """
     S, T = (jnp.asarray(Size.wrap(n).real, float) for n in (config.num_states, config.length))
     i = indices(Size.wrap(config.length).cap)
     has, place = problem.parents > 0, jnp.maximum(problem.parents - 1, 0)
     at_parent = jnp.take_along_axis(problem.overlap, place[:, None], axis=1)[:, 0]
     non_parents = model.causal(Size.wrap(config.length)) & (i[None, :] != place[:, None])
+    strength = jnp.asarray(config.initial_strength, float)
+    most = T / (S * jnp.asarray(config.concentration, float) + 1)
     rival = jnp.max(jnp.where(non_parents, problem.overlap, -jnp.inf), axis=1)
     margins = {
         "overlap largest at the parent": jnp.min(jnp.where(has, at_parent - rival, jnp.inf)),
         "long prompts: T > 10 S": T - 10 * S,
-        "small start: 0 < beta0 < 1": jnp.minimum(
-            jnp.asarray(config.initial_strength, float),
-            1 - jnp.asarray(config.initial_strength, float),
-        ),
+        "small start: 0 < beta0 < T/(S alpha + 1)": jnp.minimum(strength, most - strength),
     }
     return {name: (margin > 0, margin) for name, margin in margins.items()}

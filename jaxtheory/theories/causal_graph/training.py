@@ -8,7 +8,7 @@
     sign          sign descent with the rate eta
     sgd_cosine    sgd whose rate falls to 0 as a cosine within decay_steps
 
-Source: arXiv 2402.14735 proves its theorem for two stages and trains its figures jointly.
+Source: arXiv 2402.14735; two stages reconstruct the training of its proof, which was not read.
 """
 
 import jax.numpy as jnp

@@ -162,7 +162,7 @@ def replicate(
     return {
         "CG-2": stages[:, 0],
         "CG-4": stages[:, 1],
-        "CG-6": begun[:, 0],
+        "information": begun[:, 0],
         "CG-8": begun[:, 1],
         "CG-13": np.array([at_once(rng, length, joint_counts, joint) for rng in rngs]),
     }
