@@ -34,7 +34,11 @@ MARKED = re.compile(r"(<!-- claims: ([^>]*?) -->\n).*?(<!-- end -->\n)", re.DOTA
 # Two keys at which nobody had looked before a figure's claims were as they are: the first pair, and
 # of figures that were made or changed after a look at these, a later one.
 KEYS, LATER = (31847, 59263), (20749, 96157)
-CHANGED = ("graph_lengths", "graph_sticky", "graph_strength")
+CHANGED = (
+    *("graph_lengths", "graph_sticky", "graph_strength"),
+    *("diversity_context", "diversity_dimension", "diversity_dropped_weight"),
+    "diversity_transition",
+)
 OPENED = re.compile(r'(<div class="claim" id="([^"]+)"[^>]*>\n)')
 TO_CLAIM = re.compile(r"\[([A-Z]+-\d+)\]\(((?:\.\./)?[\w-]+)\.md(#[a-z]+-\d+)\)")
 STATED = re.compile(

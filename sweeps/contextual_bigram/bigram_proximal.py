@@ -240,7 +240,7 @@ FIGURE = Figure(
         Claim(
             "CB-9",
             origin=interpretation(PAPER, "section 5.1"),
-            statement="“The final distance to the ground-truth after normalization gets close to 0”, read as: the rounded A of a proximal run is within 0.09 of Q, and the best V for it within 0.09 of P.",
+            statement="“The final distance to the ground-truth after normalization gets close to 0”, read as: the rounded A of a proximal run of the right sign, on a task with z ≥ 2, is within 0.09 of Q, and the best V for it within 0.09 of P.",
             measure=Measure(
                 "distance after rounding, A to Q and best V to P, proximal run",
                 lambda d: stack_metrics(d, *ROUNDED, run=PROX),

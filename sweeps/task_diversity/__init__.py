@@ -1,7 +1,7 @@
 """Shared parts of the figures of task_diversity: names, the quick form, and measures.
 
-Of arXiv 2405.11751 the abstract, the formula of Result 1 and the authors' code of its first figure
-were read. Sizes are smaller here (d = 8 to 24 for d = 100).
+Of arXiv 2405.11751 the abstract, the formula of Result 1 and the authors' public code for linear
+attention were read. Sizes are smaller here (d = 8 to 24 for d = 100).
 """
 
 from typing import Any

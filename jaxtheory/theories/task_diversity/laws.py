@@ -21,8 +21,9 @@ The minimum of L on n prompts, with M = E h h^T of the training tasks and A = E 
 l = alpha d, k = kappa d, n = tau d^2. At lambda = 0 the latter is Result 1 of the source, as
 `published` has it. Both count prompts as if Z were Gaussian with its moments: not proved here.
 
-Source: arXiv 2405.11751 (moments, Result 1), derived again; `equivalent`, the limit for lambda > 0
-in this form and `stopped` are ours.
+Source: arXiv 2405.11751 (moments, Result 1) and its authors' public code, which has the limits of
+e_ICL for lambda > 0 and of e_IDG for lambda -> 0; derived again here. `equivalent`, `stopped` and
+the limit of e_IDG for lambda > 0 are ours.
 """
 
 from collections.abc import Callable
@@ -179,8 +180,8 @@ def published(config: Data) -> Float[Array, ""]:
 def limit(config: Config) -> Errors:
     """The errors of the minimum in the limit, for any lambda >= 0; infinite at tau = 1, lambda = 0.
 
-    (1/d) tr of functions of R come from m and m' of `stieltjes` at z = x + nu. Derived; e_ICL for
-    lambda = 0 is Result 1.
+    (1/d) tr of functions of R come from m and m' of `stieltjes` at z = x + nu. Derived again;
+    e_ICL for lambda = 0 is Result 1, and the authors' code has e_ICL for any lambda, e_IDG for 0.
     """
     x, tau, inverse, rho = scales(config)
     ridge = jnp.asarray(config.ridge, float)

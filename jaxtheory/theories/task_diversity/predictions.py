@@ -37,7 +37,7 @@ def predict(problem: Problem, config: Config, steps: Int[Array | np.ndarray, " T
     """Return the errors of the theory, for the minimum at all steps but those of `stopped`.
 
     icl_error: published    Result 1 of the source, the limit for lambda = 0
-    icl_error: limit        the limit for any lambda, derived
+    icl_error: limit        the limit for any lambda, as in the authors' code, derived again
     icl_error: equivalent   the same at the run's tasks, d, l and n
     icl_error: stopped      `equivalent` for the penalty lambda + d / (2 eta t)
     icl_error: best         the least of any weights
