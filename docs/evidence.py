@@ -37,7 +37,8 @@ KEYS, LATER = (31847, 59263), (20749, 96157)
 CHANGED = (
     *("graph_lengths", "graph_sticky", "graph_strength"),
     *("diversity_context", "diversity_dimension", "diversity_dropped_weight"),
-    "diversity_transition",
+    *("diversity_transition", "regression_drop_times", "regression_fixed_points"),
+    *("regression_minimum", "regression_shifts", "regression_staircase"),
 )
 OPENED = re.compile(r'(<div class="claim" id="([^"]+)"[^>]*>\n)')
 TO_CLAIM = re.compile(r"\[([A-Z]+-\d+)\]\(((?:\.\./)?[\w-]+)\.md(#[a-z]+-\d+)\)")

@@ -77,6 +77,40 @@ def samples(d, end=-1.0, pause=-1.0):
     return {"loss": loss, "excess": 4.5 * d.num_prompts.astype(float) ** end}
 
 
+def drop_times(d, factor=lambda sigma: 1 + 3 * sigma):
+    """Aligned heads, one per component, whose times are known; runs are `factor` later."""
+    spectrum, sigma = np.array([0.4, 0.3, 0.2, 0.1]), d.initial_scale
+    half = np.cbrt(0.5 / (spectrum + (spectrum + 1) / 31))  # the size at half of a_d
+    steps = [
+        factor(sigma) * (1 / sigma - 1 / x) / lam**2 for lam, x in zip(spectrum, half, strict=True)
+    ]
+    one = xr.DataArray(np.eye(4), dims=("head", "component"))
+    t = d.step.astype(float)
+    return {
+        "v": sigma * xr.DataArray(np.ones(4), dims="head"),
+        "k": sigma * one,
+        "q": sigma * one,
+        "components": components(t, steps, 0.02),
+    }
+
+
+def fixed_points(d, separate=lambda size: 2**size, merged=2, distance=0.0, gap=0.0):
+    return {
+        "found": xr.where(d.form == "merged", merged, separate(d.dimension)),
+        "distance": distance,
+        "gap": gap,
+        "losses": xr.DataArray(np.linspace(0.1, 1.0, 300), dims="run"),
+    }
+
+
+def shifts(d, plain=-0.9, moved=0.0, queries=1.5, factor=1.0):
+    """Powers of N in the error, for tolerated shifts and for those of covariates."""
+    n, covariates = d.length.astype(float), d["shift"].str.startswith("covariates")
+    rest = xr.where(d["shift"] == "queries", queries, 1.0) * 2 * n**plain
+    error = xr.where(covariates, 0.5 * n**moved, rest)
+    return {"error": factor * error, "predicted_error_law": error}
+
+
 def excluded(d):
     """All runs diverged."""
     names = "loss components learned excess off_diagonal predicted_loss_logistic"
@@ -100,6 +134,14 @@ CASES = {
     "other times": Case("regression_escape", lambda d: escape(d, -0.5, 2.0), ""),
     "the minimum": Case("regression_minimum", minimum, "16 17", drawn=True),
     "no minimum": Case("regression_minimum", lambda d: minimum(d, 0.1, 0.1), ""),
+    "times of the scalar equations": Case("regression_drop_times", drop_times, "18 19 20"),
+    "other drops": Case("regression_drop_times", lambda d: drop_times(d, lambda s: 1.5), ""),
+    "fixed points": Case("regression_fixed_points", fixed_points, "21 22 23 24", drawn=True),
+    "other fixed points": Case(
+        "regression_fixed_points", lambda d: fixed_points(d, lambda n: n, 3, 0.1, 0.1), ""
+    ),
+    "shifted covariates": Case("regression_shifts", shifts, "25 26 27 28 29", drawn=True),
+    "all shifts alike": Case("regression_shifts", lambda d: shifts(d, -0.5, -0.5, 3.0, 1.5), ""),
     "one over P": Case("regression_samples", samples, "7 8"),
     "one over root P": Case("regression_samples", lambda d: samples(d, -0.5, -0.5), ""),
 }
