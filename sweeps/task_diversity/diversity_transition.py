@@ -70,7 +70,7 @@ FIGURE = Figure(
     name="diversity_transition",
     source=f"{PAPER}, errors against kappa",
     finding=Finding(
-        "Fresh tasks have at least 3 times the error of training tasks for κ ≤ 1/2, 2 times at κ = 1, at most 1.2 times at 4, 8",
+        "Fresh tasks have at least 3 times the error of training tasks for κ ≤ 1/2, 2 at κ = 1, at most 1.2 at 4 and 8",
         rests_on=("TD-9", "TD-10", "TD-23", "TD-25"),
     ),
     theory=THEORY,
