@@ -80,11 +80,11 @@ THEORIES: dict[str, tuple[Finding, ...]] = {
     ),
     "in_context_regression": (
         Finding(
-            "Linear attention learns to regress in context in one abrupt drop with merged keys and queries, and with separate ones in a staircase through the heights of the theory",
+            "Linear attention learns to regress in context in one abrupt drop with merged keys and queries, and with separate ones of rank 1 in a staircase through the heights of the theory",
             rests_on=("IR-1", "IR-2", "IR-4"),
         ),
         Finding(
-            "The time at the start is proportional to 1/σ, σ the initial scale, for separate keys and queries, and grows with log(1/σ) for merged ones",
+            "The time at the start grows nearly as 1/σ, σ the initial scale, for separate keys and queries, and grows with log(1/σ) for merged ones",
             rests_on=("IR-14", "IR-15"),
         ),
         Finding(
@@ -112,7 +112,7 @@ THEORIES: dict[str, tuple[Finding, ...]] = {
     ),
     "task_diversity": (
         Finding(
-            "With more prompts the error on fresh tasks falls, rises to a peak where prompts are as many as weights, and falls again; with few tasks it is at least three times that on training tasks",
+            "With more prompts the error on fresh tasks falls, rises to a peak where prompts are as many as weights, and falls again; with up to half as many tasks as dimensions (d = 12) it is at least three times that on training tasks",
             rests_on=("TD-1", "TD-2", "TD-9"),
         ),
         Finding(
@@ -124,7 +124,7 @@ THEORIES: dict[str, tuple[Finding, ...]] = {
             rests_on=("TD-23", "TD-25"),
         ),
         Finding(
-            "Fitted without the one weight γ that the limit drops, errors on fresh tasks are within 15 % of Result 1 up to half as many tasks as dimensions, and with it at least 15 % above",
+            "Fitted without the weights γ that the limit drops, d of d(d + 1), errors on fresh tasks are within 15 % of Result 1 up to half as many tasks as dimensions, and with it at least 15 % above",
             rests_on=("TD-27", "TD-28"),
         ),
     ),

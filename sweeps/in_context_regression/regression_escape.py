@@ -120,7 +120,7 @@ FIGURE = Figure(
             ),
             bound=between(0.95, 1.08),
             law=1.0,
-            why="The abrupt drop is late only by a logarithm, with a constant that is known.",
+            why="The abrupt drop is late only by a logarithm, with a slope that is known.",
         ),
     ),
 )

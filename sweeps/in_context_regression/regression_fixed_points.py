@@ -88,7 +88,7 @@ FIGURE = Figure(
             ),
             bound=between(1, 1),
             law=1.0,
-            why="A run passes D of these points, and which ones it passes is a matter of its start.",
+            why="A run passes near some of these points, mostly those whose components are the first m.",
         ),
         Claim(
             "IR-23",

@@ -49,7 +49,7 @@ FIGURE = Figure(
             bound=at_least(2),
             q=1,
             panel=-1,
-            why="It is the product of keys and queries that makes the staircase, not their rank.",
+            why="Keys and queries of full rank keep a staircase, of fewer steps.",
         ),
         Claim(
             "IR-13",
@@ -60,7 +60,7 @@ FIGURE = Figure(
                 lambda data: drops(data.loss).sel({R: 1}) - drops(data.loss).sel({R: 8}),
             ),
             bound=at_least(0.5),  # keys 100, 101: 2.1, 2.3 on average
-            why="Rank decides how many steps the staircase has.",
+            why="A head of higher rank learns several components at once.",
         ),
     ),
 )

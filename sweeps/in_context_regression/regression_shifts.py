@@ -139,7 +139,7 @@ FIGURE = Figure(
         Claim(
             "IR-29",
             origin=derived("derived: the error for long prompts"),
-            statement="Longer prompts hardly lower the error under shifts of covariates, 1.5 times the variance or equal eigenvalues: exponent of N over N = 16 to 128.",
+            statement="Longer prompts lower the error under shifts of covariates, 1.5 times the variance or equal eigenvalues, more slowly than the power −0.35 of N, if at all, over N = 16 to 128.",
             measure=Measure(
                 "exponent in N of the error, both shifts of covariates",
                 lambda data: grows(data, COVARIATES),

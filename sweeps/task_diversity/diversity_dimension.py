@@ -79,7 +79,7 @@ FIGURE = Figure(
                 ),
             ),
             bound=between(-1.8, -1.0),
-            why="Results in the limit are used at finite d; nobody had said how fast they become true.",
+            why="Results in the limit are used at finite d; how fast they become true is not said.",
         ),
         Claim(
             "TD-7",

@@ -135,7 +135,7 @@ FIGURE = Figure(
                 lambda data: second(data, FEW),
             ),
             bound=at_least(1.0),
-            why="On few tasks, few prompts protect from learning these tasks by heart.",
+            why="On few tasks, few prompts protect from learning the span of these tasks.",
         ),
         Claim(
             "TD-2",

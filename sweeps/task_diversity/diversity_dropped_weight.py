@@ -143,7 +143,7 @@ FIGURE = Figure(
             ),
             bound=between(0.9, 1.15),
             panel=0,
-            why="For few tasks and many prompts the distance to the limit is that of one weight.",
+            why="For few tasks and many prompts the distance to the limit is that of these d weights.",
         ),
         Claim(
             "TD-29",

@@ -140,7 +140,7 @@ FIGURE = Figure(
                 lambda data: fall(data, 2, 12),
             ),
             bound=between(1.1, 1.8),
-            why="It is the order parameter of the transition, and tells the weight γ from the limit without it.",
+            why="It is how fast the error follows the tasks, and tells the weight γ from the limit without it.",
         ),
         Claim(
             "TD-12",
