@@ -97,7 +97,7 @@ FIGURE = Figure(
             ),
             bound=at_least(0.9),
             panel=1,
-            why="G has the odd power λ^(d+1) in the place of λ^(2d), and equals I at the parent alone.",
+            why="G has the power λ^(d+1) in the place of λ^(2d), and equals I at the parent alone.",
         ),
         Claim(
             "CG-8",

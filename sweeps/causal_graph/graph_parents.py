@@ -108,7 +108,7 @@ FIGURE = Figure(
             ),
             bound=at_least(1.0),
             q=1,
-            why="The mechanism that the source proves, seen in the weights.",
+            why="The mechanism that the source states, seen in the weights.",
         ),
         Claim(
             "CG-2",

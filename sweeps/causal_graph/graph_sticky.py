@@ -108,7 +108,7 @@ FIGURE = Figure(
                 lambda data: lag(last(data.lags), 0).sel({C: 0.5, T: 64}),
             ),
             bound=at_least(0.9),
-            why="Each row follows its first gradient, also to a token that is not the parent.",
+            why="At this c the first gradient is largest at the own token, and training follows it.",
         ),
         Claim(
             "CG-32",

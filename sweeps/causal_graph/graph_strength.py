@@ -141,7 +141,7 @@ FIGURE = Figure(
                 lambda data: by_ratio(last(data.parent_selected)).sel(ratio=LARGE),
             ),
             bound=at_most(1 / 3),
-            why="Beyond β* less attention to the parent has less noise, and training leaves parents that it had found.",
+            why="Beyond β* less attention to the parent has less noise; at 2 to 4 β* training leaves parents that its first step had found.",
         ),
     ),
 )
