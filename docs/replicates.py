@@ -49,8 +49,9 @@ def collect(name: str, key: int, store: Path) -> bool:
     claims = {claim: entry["numbers"] for claim, entry in record["claims"].items()}
     facts = {word: record[word] for word in KEPT} | {"commit": commit()}
     facts["code"] = _code_of(name)
-    kept = {word: entry for word, entry in load(name).items() if int(word) in evidence.keys(name)}
-    content = kept | {str(key): facts | {"claims": claims}}
+    pair = evidence.keys(name)
+    content = {word: entry for word, entry in load(name).items() if int(word) in pair}
+    content |= {str(key): facts | {"claims": claims}}
     FOLDER.mkdir(exist_ok=True)
     lines = (f'"{one}": {json.dumps(entry, ensure_ascii=False)}' for one, entry in content.items())
     (FOLDER / f"{name}.json").write_text("{\n" + ",\n".join(lines) + "\n}\n", "utf-8")
@@ -114,8 +115,8 @@ def tell(line: str) -> None:
 def main() -> None:
     """Run figures until all are there or the time is over."""
     parser = argparse.ArgumentParser(description=__doc__)
-    known = (*evidence.KEYS, *evidence.LATER)
-    parser.add_argument("--key", type=int, choices=known, required=True)
+    choices = (*evidence.KEYS, *evidence.LATER)
+    parser.add_argument("--key", type=int, choices=choices, required=True)
     parser.add_argument("--store", type=Path, default=Path("results"))
     parser.add_argument("--minutes", type=float, default=float("inf"))
     options = parser.parse_args()

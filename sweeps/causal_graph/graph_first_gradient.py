@@ -1,4 +1,4 @@
-"""What does the first gradient of A1 see at a token: its information, or its overlap?
+"""Is the first gradient of A1 that of the information of two tokens, or of their overlap?
 
 The gradient at A1 = 0 and A2 = I / 2 on chains, against the information and the overlap.
 """

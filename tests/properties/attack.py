@@ -346,11 +346,11 @@ class Program(Asked):
 
 
 def went_on(path: Path) -> bool:
-    """Whether some runs of a store continue those of a rectangle of another shape."""
-    known = {one.name: one for one in Store(path).rectangles()}
+    """True if a rectangle of the store continues another one that has other runs too."""
+    rectangles = {one.name: one for one in Store(path).rectangles()}
     return any(
-        one.shape != known[one.content["before"]].shape
-        for one in known.values()
+        one.shape != rectangles[one.content["before"]].shape
+        for one in rectangles.values()
         if one.content["before"]
     )
 
