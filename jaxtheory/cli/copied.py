@@ -3,6 +3,7 @@
 import ast
 import dataclasses
 import re
+import symtable
 import sys
 from pathlib import Path
 
@@ -88,13 +89,27 @@ def _part(node: ast.stmt, lines: list[str], previous_end: int) -> _Part:
     while first - 1 > previous_end and lines[first - 2].startswith("#"):
         first -= 1
     block = isinstance(node, ast.FunctionDef | ast.ClassDef)
-    reads = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
     targets = [*getattr(node, "targets", ()), *filter(None, [getattr(node, "target", None)])]
     defines = {part.id for t in targets for part in ast.walk(t) if isinstance(part, ast.Name)}
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
         defines = {node.name}
     text = "\n".join(lines[first - 1 : node.end_lineno])
-    return _Part(text, block, frozenset(defines), frozenset(reads))
+    return _Part(text, block, frozenset(defines), frozenset(_global_reads(text)))
+
+
+def _global_reads(text: str) -> set[str]:
+    """The names that a statement takes from its file, without parameters and local variables."""
+
+    def names(scope: symtable.SymbolTable) -> set[str]:
+        top = scope.get_type() == "module"
+        own = {
+            s.get_name()
+            for s in scope.get_symbols()
+            if s.is_referenced() and (top or s.is_global())
+        }
+        return own.union(*map(names, scope.get_children()))
+
+    return names(symtable.symtable(text, "figure", "exec"))
 
 
 def _definitions_beside(

@@ -9,9 +9,9 @@ from typing import Any
 import xarray as xr
 
 import jaxtheory
+from jaxtheory.theories.task_diversity import Config
 
 THEORY = jaxtheory.theories.get("task_diversity")
-Config = THEORY.Config
 PAPER = "arXiv 2405.11751"
 ABSTRACT = f"{PAPER}, abstract"
 N, K = "num_prompts", "num_tasks"

@@ -18,8 +18,9 @@ from jaxtheory.claims import (
     interpretation,
     last,
 )
+from jaxtheory.theories.task_diversity import Config
 
-from . import PAPER, QUICK, SOLVED, THEORY, Config, theory
+from . import PAPER, QUICK, SOLVED, THEORY, theory
 
 SIZES = (8, 10, 12, 16, 24)
 TAU = 2

@@ -18,9 +18,9 @@ from jaxtheory.claims import (
     interpretation,
     last,
 )
-from jaxtheory.theories.task_diversity import laws
+from jaxtheory.theories.task_diversity import Config, laws
 
-from . import ABSTRACT, PAPER, QUICK, SOLVED, THEORY, Config, K, N, theory
+from . import ABSTRACT, PAPER, QUICK, SOLVED, THEORY, K, N, theory
 
 D = 12
 WEIGHTS = D * (D + 1)  # tau = 1.083

@@ -9,8 +9,9 @@ import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
 from jaxtheory.claims import Finding, Measure, at_least, at_most, derived, last
+from jaxtheory.theories.task_diversity import Config
 
-from . import QUICK, THEORY, Config, N
+from . import QUICK, THEORY, N
 
 D = 12
 WEIGHTS = D * (D + 1)

@@ -16,8 +16,9 @@ from jaxtheory.claims import (
     interpretation,
     last,
 )
+from jaxtheory.theories.task_diversity import Config
 
-from . import ABSTRACT, PAPER, QUICK, SOLVED, THEORY, Config, K, theory
+from . import ABSTRACT, PAPER, QUICK, SOLVED, THEORY, K, theory
 
 D = 12
 COUNTS = [2, 3, 6, 9, 12, 18, 24, 48, 96]
