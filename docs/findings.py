@@ -69,8 +69,8 @@ THEORIES: dict[str, tuple[Finding, ...]] = {
     ),
     "group_sparse": (
         Finding(
-            "Attention selects the relevant group, but at t = D³ the attention on the other groups falls as a power of their number D, not exponentially",
-            rests_on=("GS-12", "GS-25", "GS-26"),
+            "Attention selects the relevant group, but at t = D³ the attention on the other groups is not exponentially small in their number D",
+            rests_on=("GS-12", "GS-25"),
         ),
         Finding(
             "The loss at equal times goes as D^(-2/3), not as D^(-1), which a time of order 1/(D³ε³) would need",

@@ -33,7 +33,7 @@ def draw(dataset: xr.Dataset) -> plot.Drawing:
     """The attention loss along descent, and the tightness of each bound, one mark per run."""
     figure, axes = plot.panels(
         2,
-        title="From a uniform M₀, n = 8, d = 16",
+        title="From a uniform M₀, L = 8, d = 16",
     )
     descent, tightness = axes[0]
     places = -np.arange(dataset.sizes["bound"])
@@ -71,7 +71,7 @@ FIGURE = Figure(
     name="pruning_bounds",
     source=f"{PAPER}, theorem 4.1 and appendices E-G",
     finding=Finding(
-        "The theorem's bounds, with our constants, hold in each run (n = 8), but ask for over 10⁶ times the steps taken",
+        "The theorem's bounds, with our constants, hold in each run (L = 8), but ask for over 10⁶ times the steps taken",
         rests_on=("AP-37", "AP-38"),
     ),
     theory=THEORY,

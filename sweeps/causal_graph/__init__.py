@@ -42,7 +42,7 @@ class Shifted(model.Config):
 
 
 def prompts(keys: jax.Array, p: jax.Array, config: Shifted) -> data.Prompts:
-    """Prompts with pi = c I + (1 - c) D, where D has independent Dirichlet rows."""
+    """Prompts with pi = c I + (1 - c) pi_0, where pi_0 has independent Dirichlet rows."""
     for_pi, for_s = jnp.moveaxis(jax.vmap(jax.random.split)(keys), 1, 0)
     c, eye = config.stickiness, sizes.eye(Size.wrap(config.num_states))
     pi = c * eye[None] + (1 - c) * data.transitions(for_pi, config)

@@ -35,7 +35,11 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     """
     figure, ((lags, correlations),) = plot.panels(2)
     one = data.sel({ALPHA: MIDDLE}).isel({T: 1}).isel(step=0)
-    names = {"slopes": "gradient", "overlap_lags": "overlap G", "information_lags": "information I"}
+    names = {
+        "slopes": "gradient",
+        "overlap_lags": "overlap G",
+        "information_lags": "information χ²",
+    }
     for i, (name, label) in enumerate(names.items()):
         shown = one[name].isel(lag=slice(1, 8)).assign_coords(lag=np.arange(1, 8))
         shown = shown - shown.mean("lag")
@@ -48,7 +52,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         plot.series(correlations, at_start(row.gradient_overlap), T, f"G, α = {spread:g}", color=i)
         information = at_start(row.gradient_information).mean("seed")
         plot.reference(
-            correlations, row[T].values, information.values, f"I, α = {spread:g}", color=i
+            correlations, row[T].values, information.values, f"χ², α = {spread:g}", color=i
         )
     plot.finish(correlations, "length T", "correlation with the gradient", xscale="log")
     plot.ticks(correlations.xaxis, data[T].values)
@@ -97,7 +101,7 @@ FIGURE = Figure(
             ),
             bound=at_least(0.9),
             panel=1,
-            why="G has the power λ^(d+1) in the place of λ^(2d), and equals I at the parent alone.",
+            why="G has the power λ^(d+1) in the place of λ^(2d), and equals χ² at the parent alone.",
         ),
         Claim(
             "CG-8",

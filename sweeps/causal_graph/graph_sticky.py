@@ -1,6 +1,6 @@
 """How sticky may chains be, before a row finds its own token in place of its parent?
 
-π = c I + (1 − c) D with Dirichlet rows in D, α = 1/2, S = 3. At its own token the overlap is
+π = c I + (1 − c) π₀ with Dirichlet rows in π₀, α = 1/2, S = 3. At its own token the overlap is
 (S − 1) c, at the parent (S − 1) c² + (1 − c)² g, so that the own token wins from
 c* = g / (S − 1 + g) on; g = 0.469 is the overlap at the parent for c = 0.
 """

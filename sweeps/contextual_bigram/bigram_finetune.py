@@ -145,7 +145,7 @@ FIGURE = Figure(
         Claim(
             "CB-104",
             origin=derived("derived: alpha_V = theta rho against the drift d = 1 / (T K_Q)"),
-            statement="At rho = 1/512, far below Q / (theta T) = 0.16, fine-tuning saves at most a tenth of the steps of stage one.",
+            statement="At rho = 1/512, far below Q / (θ_p T) = 0.16, fine-tuning saves at most a tenth of the steps of stage one.",
             measure=Measure(
                 "share of the steps to α_A = 0.2 that a pre-trained V saves, ρ = 1/512",
                 share_saved(FAR),
@@ -167,17 +167,17 @@ FIGURE = Figure(
         Claim(
             "CB-106",
             origin=interpretation(PAPER, "section 4"),
-            statement="“the influence of” Delta_V “on the dynamics scales with” its square, “which is small”, read as: at theta = 0.1 and rho = 1/64, where |Delta_V| is some 64 times the signal, the steps to alpha_A = 0.2 are within 15 % of those without Delta_V.",
+            statement="“the influence of” Delta_V “on the dynamics scales with” its square, “which is small”, read as: at θ_p = 0.1 and rho = 1/64, where |Delta_V| is some 64 times the signal, the steps to alpha_A = 0.2 are within 15 % of those without Delta_V.",
             measure=Measure(
                 "steps to α_A = 0.2 over the law without Δ_V, θ = 0.1, ρ = 1/64", over_law(RARE)
             ),
             bound=between(0.85, 1.15),
-            why="It is the reason for a small theta in theorem 4.1, and why a bad V does not spoil the start.",
+            why="It is the reason for a small θ_p in theorem 4.1, and why a bad V does not spoil the start.",
         ),
         Claim(
             "CB-107",
             origin=derived("derived: stage one with Delta_V, lemma C.5"),
-            statement="At theta = 1 and rho = 1/64 the influence of Delta_V on the dynamics is not small: a run takes longer to alpha_A = 0.2 than without Delta_V.",
+            statement="At θ_p = 1 and rho = 1/64 the influence of Delta_V on the dynamics is not small: a run takes longer to alpha_A = 0.2 than without Delta_V.",
             measure=Measure(
                 "steps to α_A = 0.2 over the law without Δ_V, θ = 1, ρ = 1/64", over_law(WHOLE)
             ),

@@ -85,7 +85,7 @@ FIGURE = Figure(
         Claim(
             "CB-90",
             origin=derived("derived: the noise of A raises the curvature of V"),
-            statement="The largest learning rate at which SGD stays bounded for 200 steps is 4 / (2 + d + sqrt(4 + d^2 + 4 s)), s the noise of a step of rate 1, of order T / B: their ratio is 0.6 to 1.2 for B = 64 and 256 and T = 64 and 256.",
+            statement="The largest learning rate at which SGD stays bounded for 200 steps is 4 / (2 + d + sqrt(4 + d^2 + 4 ν)), ν the noise of a step of rate 1, of order T / B: their ratio is 0.6 to 1.2 for B = 64 and 256 and T = 64 and 256.",
             measure=Measure(
                 "largest stable η over its law, each of T = 64, 256 and B = 64, 256",
                 lambda d: (d.boundary / d.law).sel({B: slice(64, None)}),

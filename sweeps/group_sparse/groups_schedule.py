@@ -101,7 +101,9 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     plot.series(attention, deficit, "run", f"population, {fitted}")
     start = float(deficit[0].mean())
     fall = float(np.log(deficit[0].mean() / deficit[1].mean()))
-    plot.theory(attention, groups, start * np.exp(-fall * (groups - 4) / 2), "exp(-c D)", color=3)
+    plot.theory(
+        attention, groups, start * np.exp(-fall * (groups - 4) / 2), "exponential in D", color=3
+    )
     power = (groups / 4) ** (-fall / np.log(1.5))
     plot.theory(attention, groups, start * power, "a power of D", color=1)
     fitted = plot.law(loss, fitted_law(ends.test_loss, "run"))
@@ -137,8 +139,8 @@ FIGURE = Figure(
     name="groups_schedule",
     source=f"{PAPER}, theorem: T* = D^3 v 1/(D^3 epsilon^3)",
     finding=Finding(
-        "On the population the missing attention at t = D³ falls as D^−0.8 to D^−2.5 (D = 4 to 12), not exponentially",
-        rests_on=("GS-25", "GS-26"),
+        "On the population the missing attention at t = D³ does not fall exponentially from D = 4 to 12",
+        rests_on=("GS-25",),
     ),
     theory=THEORY,
     config=Config(learning_rate=0.25),
@@ -167,17 +169,6 @@ FIGURE = Figure(
             bound=at_least(1.8),
             expect="fails",
             why="It is the sharpest statement of the theorem, and decides how selective the layer becomes.",
-        ),
-        Claim(
-            "GS-26",
-            origin=derived("measured"),
-            statement="The attention that the relevant group misses at t = D^3, 1 - S, is a power of D, with an exponent within [-2.5, -0.8].",
-            measure=Measure(
-                "exponent of 1 − S in D, 4 to 12, t = D³, S least over queries",
-                lambda d: exponent(missing(d), "run"),
-            ),
-            bound=between(-2.5, -0.8),
-            why="It is what remains in place of the exponential.",
         ),
         Claim(
             "GS-41",

@@ -1,10 +1,10 @@
 """The times at which components are learned, from the initial weights, by one number per head.
 
-While a head of rank 1 is small, the entry d of p = (k + q) / 2 is p_d exp(r_d tau), and that of
-m = (k - q) / 2 is m_d exp(-r_d tau). Here r_d = lambda_d^2 until component d is learned, and 0
+While a head of rank 1 is small, the entry d of p+ = (k + q) / 2 is p+_d exp(r_d tau), and that of
+p- = (k - q) / 2 is p-_d exp(-r_d tau). Here r_d = lambda_d^2 until component d is learned, and 0
 from then on, and per unit of eta t
 
-    tau' = 2 v,   v' = 2 sum_d r_d (p_d^2 exp(2 r_d tau) - m_d^2 exp(-2 r_d tau))
+    tau' = 2 v,   v' = 2 sum_d r_d (p+_d^2 exp(2 r_d tau) - p-_d^2 exp(-2 r_d tau))
 
 The head that first brings a component to half of its final value has learned it, and the others go
 on without this component.

@@ -29,7 +29,7 @@ class Search(NamedTuple):
 
 
 def of_subsets(subsets: Float[Array, "starts D"], config: Config) -> Merged | Separate:
-    """Weights with A_dd = a_d in the subset and 0 elsewhere.
+    """Weights with A_dd as at the minimum in the subset and 0 elsewhere.
 
     Separate: head d holds component d. Merged: one head holds all of them.
     """
@@ -88,7 +88,7 @@ def metrics(params: Search, problem: Problem, config: Config) -> dict:
 
     zeros      share of the starts that are one
     found      number of different A of zeros: subsets of components, and others one by one
-    distance   largest |A - A of the nearest subset|, over the largest a_d, of zeros
+    distance   largest |A - A of the nearest subset|, over the largest A*_dd, of zeros
     gap        largest |loss - L_M| for the nearest subset M, of zeros
     losses     the losses of zeros in rising order, then NaN
     """

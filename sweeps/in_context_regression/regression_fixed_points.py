@@ -93,7 +93,7 @@ FIGURE = Figure(
         Claim(
             "IR-23",
             origin=derived("derived: the zeros of the gradient in the weights"),
-            statement="At each zero of the gradient that a search finds, A is that of a subset of components, a_d on the diagonal for those in it and 0 elsewhere, within 1e-6 of the largest a_d, for both forms and D = 1 to 4.",
+            statement="At each zero of the gradient that a search finds, A is that of a subset of components, A_dd^* on the diagonal for those in it and 0 elsewhere, within 1e-6 of the largest A_dd^*, for both forms and D = 1 to 4.",
             measure=Measure(
                 "largest |A − A of the nearest subset| at zeros, each form and D",
                 lambda data: last(data.distance),
@@ -105,7 +105,7 @@ FIGURE = Figure(
         Claim(
             "IR-24",
             origin=derived("derived: the loss at a subset of components"),
-            statement="At each zero of the gradient that a search finds, the loss is within 1e-9 of tr Λ less λ_d² a_d for each component d that is learned there, for both forms and D = 1 to 4.",
+            statement="At each zero of the gradient that a search finds, the loss is within 1e-9 of tr Λ less λ_d² A_dd^* for each component d that is learned there, for both forms and D = 1 to 4.",
             measure=Measure(
                 "largest |loss − L_M| of the nearest subset M at zeros, each form and D",
                 lambda data: last(data.gap),

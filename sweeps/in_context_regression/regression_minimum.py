@@ -72,7 +72,7 @@ FIGURE = Figure(
         Claim(
             "IR-17",
             origin=derived("derived: the minimum with in-weight tasks"),
-            statement="With a share c of in-weight tasks each run of descent on the merged form ends with a loss at most a relative 1e-3 above that of the minimum E⁻¹ΛW of the changed moments, for c = 0.25 to 0.75.",
+            statement="With a share c of in-weight tasks each run of descent on the merged form ends with a loss at most a relative 1e-3 above that of the minimum A* of the changed moments, for c = 0.25 to 0.75.",
             measure=Measure(
                 "excess loss at the end over the least loss, each c ≥ 0.25 and N",
                 lambda data: distance(data).sel({SHARE: slice(0.25, None)}),

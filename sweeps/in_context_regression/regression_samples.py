@@ -66,7 +66,7 @@ FIGURE = Figure(
         Claim(
             "IR-7",
             origin=derived("derived: the minimum of a sum of squares"),
-            statement="On P prompts the population loss ends above its minimum by c / P: exponent of P over P = 1000 to 16000.",
+            statement="On P prompts the population loss ends above its minimum by a constant over P: exponent of P over P = 1000 to 16000.",
             measure=Measure(
                 "exponent in P of the excess population loss at the end",
                 lambda data: exponent(last(data.excess), P),
@@ -78,7 +78,7 @@ FIGURE = Figure(
         Claim(
             "IR-8",
             origin=derived("derived: a saddle moves as the minimum does"),
-            statement="On P prompts the last pause of the loss before the end stays, and lies above L_3 by c / P: exponent of P over P = 1000 to 16000.",
+            statement="On P prompts the last pause of the loss before the end stays, and lies above L_3 by a constant over P: exponent of P over P = 1000 to 16000.",
             measure=Measure(
                 "exponent in P of the population loss above L_3 at the last pause",
                 lambda data: exponent(shift(data), P),

@@ -104,7 +104,7 @@ FIGURE = Figure(
         Claim(
             "LR-113",
             origin=interpretation(PAPER, "(8), second inequality"),
-            statement="(8), an irrelevant diagonal of W_Q and W_K of O(delta), read as: its mean size falls with delta from 0.2 to 0.01, with an exponent of at least 0.75, for each xi and with both interpretations of A.",
+            statement="(8), an irrelevant diagonal of W_Q and W_K of O(delta), read as: its mean size falls with delta from 0.2 to 0.01, with an exponent of at least 0.75, for each xi and with both readings of the output weights.",
             measure=Measure(
                 "exponent in δ of irrelevant diagonals of W_Q, W_K, each ξ, both A", power
             ),

@@ -63,7 +63,7 @@ FIGURE = Figure(
     name="neurons_small_set",
     source=f"{PAPER}, figure 3A: what decides",
     finding=Finding(
-        "For noise σ ≤ 0.2 the share of small neurons is Φ(−1.05 σ√d/(√L |m|)) within 0.1, m the class's mean token",
+        "For noise σ ≤ 0.2 the share of small neurons is Φ(−1.05 σ√d/(√L |m_y|)) within 0.1, m_y the class's mean token",
         rests_on=("LR-57",),
     ),
     theory=only("neuron_norms", "neuron_class", "neuron_start"),
@@ -75,7 +75,7 @@ FIGURE = Figure(
         Claim(
             "LR-57",
             origin=derived("reconstructed"),
-            statement="The share of small neurons is Phi(-1.05 sigma sqrt(d) / (sqrt(L) |m|)), where m is the mean of the neuron's own class, within 0.1 in every cell.",
+            statement="The share of small neurons is Phi(-1.05 sigma sqrt(d) / (sqrt(L) |m_y|)), where m_y is the mean token of the neuron's class, within 0.1 in every cell.",
             measure=Measure(
                 "|share of small neurons − law Φ(−1.05 σ √d / (√L |m|))|, each cell", off_law
             ),

@@ -201,7 +201,7 @@ FIGURE = Figure(
         Claim(
             "LR-116",
             origin=interpretation(PAPER, "theorem 1, the set L"),
-            statement="The set L of large neurons “with the size |L| = Theta(m)”, read as: the number of neurons above the largest gap of the norms has an exponent of m of 0.75 to 1.25, for both starts.",
+            statement="The set of large neurons “with the size |L| = Theta(m)”, read as: the number of neurons above the largest gap of the norms has an exponent of m of 0.75 to 1.25, for both starts.",
             measure=Measure(
                 "exponent in m of |L|, neurons above the largest gap, each start",
                 lambda data: powers(share(data) * data.num_neurons),
@@ -212,7 +212,7 @@ FIGURE = Figure(
         Claim(
             "LR-122",
             origin=derived("measured"),
-            statement="The set L of large neurons, those above the largest gap of the norms, is a share of 0.45 to 0.75 of the neurons at each of five widths, m = 25 to 400, for both starts.",
+            statement="The set of large neurons, those above the largest gap of the norms, is a share of 0.45 to 0.75 of the neurons at each of five widths, m = 25 to 400, for both starts.",
             measure=Measure(
                 "share of neurons above the largest gap of the norms, each m and start", share
             ),
@@ -240,12 +240,12 @@ FIGURE = Figure(
             ),
             bound=at_most(-0.25),
             expect="fails",
-            why="A single neuron off L with a large projection would be missed when it is pruned.",
+            why="A single small neuron with a large projection would be missed when it is pruned.",
         ),
         Claim(
             "LR-125",
             origin=derived("derived: the largest of Gaussian numbers, xi sqrt(2 log(2 m M))"),
-            statement="The largest projection of a neuron o_i, i not in L, on another pattern than that of its class goes as xi, up to the root of a logarithm: its exponent of m minus that of xi is -0.05 to 0.2, for both starts.",
+            statement="The largest projection of a neuron o_i, not a large one, on another pattern than that of its class goes as xi, up to the root of a logarithm: its exponent of m minus that of xi is -0.05 to 0.2, for both starts.",
             measure=Measure(
                 "exponent in m of largest o_i off own class, i ∉ L, minus that of ξ",
                 largest_beyond_start,

@@ -44,8 +44,9 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 
     The first two are those with one a for all positions. P: one a per position.
     """
+    data = data.assign_coords(case=[str(c).replace("K=", "C=") for c in data.case.values])
     figure, axes = panels(
-        7, "The rank follows independent patterns, or classes (R patterns, K outputs)", across=2
+        7, "The rank follows independent patterns, or classes (R patterns, C classes)", across=2
     )
     shared = data.sel(case=[c for c in data.case.values if not str(c).endswith("P")])
     s = last(shared.singular_values) / last(shared.singular_values).sel(index=1)

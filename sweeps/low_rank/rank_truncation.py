@@ -121,7 +121,7 @@ FIGURE = Figure(
             ),
             bound=at_least(0.005),
             expect="fails",
-            why="Figure 1B needs attention that has learned, which the theorem's own reading of A does not give.",
+            why="Figure 1B needs attention that has learned, which the theorem's own reading of the output weights does not give.",
         ),
         Claim(
             "LR-7",

@@ -1,7 +1,7 @@
 """When does the softmax select the nearest example, and how does its error under shift go with N?
 
 The softmax is that of the layer. Nothing is trained: (xi1, xi2) are set, and d = 3, where
-P(t* < 1 - r) = ((2 - r) / 2)^N.
+P(rho* < 1 - r) = ((2 - r) / 2)^N.
 """
 
 import numpy as np
@@ -43,8 +43,8 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         plot.series(axes[0, 0], 2 * runs.test_loss, "xi1", label, color=i)
         plot.series(axes[0, 1], runs.query_attention, "xi1", label, color=i)
         law = np.full(len(scales), (1 - r / 2) ** n[0])
-        plot.theory(axes[0, 1], scales, law, "", color=i, says="P(t* < 1 − r)")
-    title = f"N = {n[0]}; dashed: P(t* < 1 − r)"
+        plot.theory(axes[0, 1], scales, law, "", color=i, says="P(ρ* < 1 − r)")
+    title = f"N = {n[0]}; dashed: P(ρ* < 1 − r)"
     plot.finish(axes[0, 0], r"$\xi_1$", "2 L", f"N = {n[0]}", legend=False, **LOG)
     plot.finish(axes[0, 1], r"$\xi_1$", "attention on the query", title, xscale="log", legend=False)
     errors = ray(data, 2.0, scales).shift_error

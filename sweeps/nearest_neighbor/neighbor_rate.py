@@ -119,7 +119,7 @@ FIGURE = Figure(
         Claim(
             "NN-26",
             origin=derived(),
-            statement="For q = x_{i*} the test error is not a power law of T but falls as exp(-delta xi1), where xi1 is the valley's c t^(1/3): -d log(error) / d xi1, divided by delta, is near 1 at delta = 0.5 and 1.",
+            statement="For q = x_{i*} the test error is not a power law of T but falls as exp(-delta xi1), where xi1 is the valley's, of order t^(1/3): -d log(error) / d xi1, divided by delta, is near 1 at delta = 0.5 and 1.",
             measure=Measure(
                 "−d log(error) / (δ dξ1), q = x_{i*}, each δ = 0.5, 1 and (d, N)",
                 lambda data: per_alignment(data).sel({DELTA: [0.5, 1.0]}),

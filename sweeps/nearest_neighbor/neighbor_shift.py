@@ -64,7 +64,7 @@ FIGURE = Figure(
         Claim(
             "NN-19",
             origin=derived(),
-            statement="|f - y| stays below 2 R (N - 1) exp(-xi1 delta / 2) + R exp(-(xi2 - xi1 (1 - t*))) on every prompt (to rounding, 1e-5), and reaches 0.9 of it at some t and delta: largest ratio of each run.",
+            statement="|f - y| stays below 2 R (N - 1) exp(-xi1 delta / 2) + R exp(-(xi2 - xi1 (1 - rho*))) on every prompt (to rounding, 1e-5), and reaches 0.9 of it at some t and delta: largest ratio of each run.",
             measure=Measure(
                 "largest |f − y| over its bound, of all t, δ and prompts, each (d, N)",
                 lambda data: data.bound_ratio.max(["step", DELTA]),

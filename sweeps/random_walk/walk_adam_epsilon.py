@@ -73,8 +73,13 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         if name in (SCORES[0], "descent"):
             plot.series(contrast, first.sel(run=name), EPSILON, name, color=color)
     law = first.sel(run="descent").mean("seed") * data[EPSILON] / (data[EPSILON] + smallest())
-    plot.theory(contrast, data[EPSILON].values, law.values, "ε/(ε + g) of descent")
-    label = "Adam's offset ε"
+    plot.theory(
+        contrast,
+        data[EPSILON].values,
+        law.values,
+        r"$\varepsilon_A/(\varepsilon_A + g)$ of descent",
+    )
+    label = r"Adam's offset $\varepsilon_A$"
     plot.finish(share, label, "share, parent and optimum", "", xscale="log", legend=False)
     share.set_ylim(-0.05, 1.05)
     plot.finish(contrast, label, "(max V − min V) / max V at t = 1", "", xscale="log", yscale="log")
@@ -87,7 +92,7 @@ FIGURE = Figure(
     name="walk_adam_epsilon",
     source="derived: what the talk's theorem needs of Adam",
     finding=Finding(
-        "At p = 0.7 on a circle of 6, Adam on W selects the parent and predicts best with ε = 0.01, but not with 1e-8",
+        "At p = 0.7 on a circle of 6, Adam on W selects the parent and predicts best with offset 0.01, but not with 1e-8",
         rests_on=("RW-50", "RW-51"),
     ),
     theory=THEORY,
@@ -124,7 +129,7 @@ FIGURE = Figure(
         Claim(
             "RW-51",
             origin=derived("measured"),
-            statement="In three quarters of the experiments all runs of Adam with a larger offset, ε = 10 on u, w and ε = 0.01 on W, select the parent and predict optimally, with a warm-up as without.",
+            statement="In three quarters of the experiments all runs of Adam with a larger offset, ε_A = 10 on u, w and ε_A = 0.01 on W, select the parent and predict optimally, with a warm-up as without.",
             measure=Measure(
                 "parent selected, accuracy best: Adam, ε = 10 (u, w), 0.01 (W) (1: yes)", repaired
             ),
@@ -135,13 +140,13 @@ FIGURE = Figure(
         Claim(
             "RW-52",
             origin=derived("first step of Adam"),
-            statement="After Adam's first step the contrast of V, (max V − min V)/max V, is that of plain descent times ε/(ε + g), where g is the smallest slope of V for infinitely many sequences: the ratio of both is between 0.9 and 1.25, for ε from 1e-4 to 10.",
+            statement="After Adam's first step the contrast of V, (max V − min V)/max V, is that of plain descent times ε_A/(ε_A + g), where g is the smallest slope of V for infinitely many sequences: the ratio of both is between 0.9 and 1.25, for ε_A from 1e-4 to 10.",
             measure=Measure(
                 "contrast of V, Adam's first step over descent's × ε/(ε + g), each ε", factor
             ),
             bound=between(0.9, 1.25),
             law=1.0,
-            why="It says how large the offset must be: an ε far below the slopes leaves V flat, and the second step then cannot tell the parent from other tokens.",
+            why="It says how large the offset must be: an offset far below the slopes leaves V flat, and the second step then cannot tell the parent from other tokens.",
         ),
     ),
 )

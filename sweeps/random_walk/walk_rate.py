@@ -124,7 +124,7 @@ FIGURE = Figure(
         Claim(
             "RW-35",
             origin=derived(),
-            statement="The output gap | f/|f| - Pi^T x_{N-1} | tends to | (sqrt p, sqrt(1-p)) - (p, 1-p) |, which is 0.293 at p = 1/2, because |Pi^T x| is below 1: at t = 300 it is 0 to 5 % above this limit (p = 1/2 and 0.7).",
+            statement="The output gap | f/|f| - Pi^T x_{N-1} | tends to | (sqrt p, sqrt(1-p)) - (p, 1-p) |, which is 0.293 at p = 1/2, because |Pi^T x_{N-1}| is below 1: at t = 300 it is 0 to 5 % above this limit (p = 1/2 and 0.7).",
             measure=Measure(
                 "output gap |f/|f| − Πᵀx| over its limit, minus 1, t = 300, each p", excess
             ),
@@ -134,7 +134,7 @@ FIGURE = Figure(
         Claim(
             "RW-18",
             origin=derived("the corollary, repaired: Pi^T x normalized, O for o"),
-            statement="At p = 1/2, | f/|f| - Pi^T x/|Pi^T x| | falls as t^(-1/2).",
+            statement="At p = 1/2, | f/|f| - Pi^T x_{N-1}/|Pi^T x_{N-1}| | falls as t^(-1/2).",
             measure=Measure(
                 "exponent in t of |f/|f| − Πᵀx/|Πᵀx||, t = 50 to 300, p = 1/2",
                 lambda data: falls("output_error")(data.sel({P: 0.5})),

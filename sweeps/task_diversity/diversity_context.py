@@ -102,7 +102,7 @@ FIGURE = Figure(
     claims=(
         Claim(
             "TD-33",
-            origin=derived("derived: the term e_IDG (1 − κ)/(τx) of the limit, x = (1 + ρ)/α"),
+            origin=derived("derived: the term e_IDG (1 − κ)/(τξ) of the limit, ξ = (1 + ρ)/α"),
             statement="For κ = 1/2, τ = 2 and ρ = 0.1 the error on fresh tasks falls and rises again with the length of prompts: at α = 1/2 and at α = 16 it is at least 1.05 times that at α = 4.",
             measure=Measure("e_ICL over that at α = 4, each α = 1/2, 16", ends),
             bound=at_least(1.05),

@@ -93,7 +93,7 @@ FIGURE = Figure(
                 ),
             ),
             bound=at_most(0.7),
-            why="Moments at finite d explain about half of the gap; the other half is that Z is not Gaussian.",
+            why="Moments at finite d explain about half of the gap; the other half is that features are not Gaussian.",
         ),
         Claim(
             "TD-8",

@@ -147,7 +147,7 @@ CASES = {
     "schedule as measured": Case(
         "groups_schedule",
         schedule(lambda D, t: 0.2 * t**-0.6, (-2 / 3, -1 / 3), -0.6),
-        "26 42 43 44 51 52",
+        "42 43 44 51 52",
     ),
     "schedule of the theorem": Case(
         "groups_schedule",
