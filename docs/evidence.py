@@ -246,6 +246,16 @@ def source(figure: str, room: str, up: str, found: dict[str, Any]) -> str:
     return " · ".join(parts)
 
 
+def settings(figure: str, found: dict[str, Any]) -> str:
+    """Return how a figure was run, or an empty text if it was not."""
+    facts = found["figures"].get(figure)
+    if not facts:
+        return ""
+    made = f", at commit {facts['commit']}" if facts.get("commit") else ""
+    words = f"{escaped(facts['setup'])}{made}."
+    return f"<details>\n<summary>Settings of {figure}</summary>\n\n{words}\n\n</details>"
+
+
 def fill(text: str, found: dict[str, Any]) -> str:
     """Return a page with what was measured for the claims that its marks name.
 
@@ -259,6 +269,7 @@ def fill(text: str, found: dict[str, Any]) -> str:
         blocks = [claim(name, found, False) for name in names]
         blocks += [picture(figure, "gallery/") for figure in behind if figure not in pictures]
         blocks += ["\\\n".join(source(*figure, "", found) for figure in behind.items())]
+        blocks += [settings(figure, found) for figure in behind]
         pictures.update(behind)
         body = "\n\n".join(filter(None, blocks))
         return f"{mark[1]}\n{body}\n\n{mark[3]}"
@@ -283,14 +294,11 @@ def gallery(room: str, found: dict[str, Any]) -> str:
     parts = [f"# {title}"]
     for name in [name for name, own in rooms().items() if own == room]:
         figure = jaxtheory.figures.get(name)
-        facts = found["figures"].get(name)
         parts += [f"## {name}", wording.question_of(figure)]
         if figure.finding:
             parts.append(linked(figure.finding, found, "../"))
         parts += [picture(name, ""), source(name, room, "../", found)]
-        if facts:
-            made = f", at commit {facts['commit']}" if facts.get("commit") else ""
-            parts.append(f"*Settings*: {escaped(facts['setup'])}{made}.")
+        parts.append(settings(name, found))
         parts += [claim(item.id, found, False) for item in figure.claims]
     return "\n\n".join(filter(None, parts)) + "\n"
 

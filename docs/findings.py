@@ -98,33 +98,33 @@ THEORIES: dict[str, tuple[Finding, ...]] = {
     ),
     "causal_graph": (
         Finding(
-            "The first layer finds the parent of each token on chains, trees and pairs, in all runs (α = 1/2); as prompts grow the loss nears that of the posterior mean, and on chains of another law than in training it comes at least 70 % of the way",
+            "The first layer finds the parent of each token on chains, trees and pairs, in all runs (α = 1/2); as prompts grow the loss nears that of the posterior mean, and on chains of two other laws than in training it comes at least 70 % of the way (T = 256)",
             rests_on=("CG-1", "CG-26", "CG-27", "CG-29"),
         ),
         Finding(
-            "The first gradient is largest at the parents, as printed, and follows the overlap G",
+            "The first gradient is largest at the parents, as printed, and follows the overlap G (α up to 1/2)",
             rests_on=("CG-5", "CG-7"),
         ),
         Finding(
-            "Parents are lost where the initial strength exceeds a few times T/(S α + 1), and in long prompts on chains that are stickier than c* = 0.19 (α = 1/2)",
+            "Parents are lost on flat chains where the initial strength exceeds a few times T/(S α + 1), and on sticky chains, whose first gradient turns to the own token at c* = 0.19 in long prompts (α = 1/2)",
             rests_on=("CG-30", "CG-31", "CG-33", "CG-35"),
         ),
     ),
     "task_diversity": (
         Finding(
-            "With more prompts the error on fresh tasks falls, rises to a peak where prompts are as many as weights, and falls again; with up to half as many tasks as dimensions (d = 12) it is at least three times that on training tasks",
-            rests_on=("TD-1", "TD-2", "TD-9"),
+            "With more prompts (d = 12, α = 4) the error on fresh tasks falls, rises to a peak where prompts are as many as weights, and falls again",
+            rests_on=("TD-1", "TD-2"),
         ),
         Finding(
-            "Descent that is stopped at its best step has no peak where prompts are as many as weights",
+            "Descent that is stopped at its best step, which comes early, has no peak where prompts are as many as weights",
             rests_on=("TD-17",),
         ),
         Finding(
-            "With as many tasks as dimensions the error on fresh tasks is at least twice that on training tasks, and with four times as many at most 1.2 times",
-            rests_on=("TD-23", "TD-25"),
+            "With many long prompts (α = 8, τ = 6) the error on fresh tasks is at least three times that on training tasks for half as many tasks as dimensions, at least twice for as many, and at most 1.2 times for four times as many",
+            rests_on=("TD-9", "TD-23", "TD-25"),
         ),
         Finding(
-            "Fitted without the weights γ that the limit drops, d of d(d + 1), errors on fresh tasks are within 15 % of Result 1 up to half as many tasks as dimensions, and with it at least 15 % above",
+            "There, fitted without the weights γ that the limit drops, d of d(d + 1), errors on fresh tasks are within 15 % of Result 1 up to half as many tasks as dimensions, and with them at least 15 % above",
             rests_on=("TD-27", "TD-28"),
         ),
     ),

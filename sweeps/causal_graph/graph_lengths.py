@@ -101,7 +101,7 @@ FIGURE = Figure(
             ),
             bound=at_least(0.95),
             panel=0,
-            why="The posterior mean is the best answer that a prompt allows.",
+            why="Of all answers from these counts the posterior mean is the best, up to ε.",
         ),
         Claim(
             "CG-27",
@@ -112,7 +112,7 @@ FIGURE = Figure(
                 lambda data: as_trained(solved(data)).diff(T),
             ),
             bound=at_least(0.0),
-            why="An output that is a share of attention cannot add α to a count, which matters less in long prompts.",
+            why="An output that is a share of attention cannot add a constant α to a count, which matters less in long prompts.",
         ),
         Claim(
             "CG-28",
@@ -135,7 +135,7 @@ FIGURE = Figure(
             ),
             bound=at_least(0.7),
             panel=0,
-            why="Counting what followed the query in the prompt needs no knowledge of the law of the chains.",
+            why="What is learned on one law of chains serves on others.",
         ),
     ),
 )

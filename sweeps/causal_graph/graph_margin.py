@@ -170,7 +170,7 @@ FIGURE = Figure(
         Claim(
             "CG-21",
             origin=derived("derived: the last steps of the descent of a row"),
-            statement="With A2 fixed and η = 100 the first layer nears the max-margin direction of the parents as slowly as a logarithm: 1 − cosine at t = 1000 over that of the margins log(η i D_ij t), where D_ij is the slope at the parent less that at j once all attention is on the parents.",
+            statement="With A2 fixed and η = 100 the first layer nears the max-margin direction of the parents as slowly as a logarithm: 1 − cosine at t = 1000 is 0.9 to 1.1 times that of the margins log(η i D_ij t), where D_ij is the slope at the parent less that at j once all attention is on the parents.",
             measure=Measure(
                 "1 − cosine over that of margins log(η i D_ij t), t = 1000, each graph", over_law
             ),
@@ -187,7 +187,7 @@ FIGURE = Figure(
             ),
             bound=at_least(0.0),
             q=1,
-            why="The theory needs the selected token to be the one that lowers the loss most, given the rest of the network.",
+            why="The theory of max margin needs the selected token to be the one that lowers the loss most, given the rest of the network.",
         ),
         Claim(
             "CG-23",
@@ -212,7 +212,7 @@ FIGURE = Figure(
                 ),
             ),
             bound=at_least(0.02),
-            why="The theory keeps the rest of the network fixed, and training does not.",
+            why="The theory of max margin keeps the rest of the network fixed, and training does not.",
         ),
         Claim(
             "CG-25",
@@ -223,7 +223,7 @@ FIGURE = Figure(
                 lambda data: last(data.direction).sel(training=LARGE),
             ),
             bound=at_most(0.9),
-            why="After a step that makes all margins large, a gradient of order e^(−margin) cannot turn A1 any more.",
+            why="After a step that makes all margins large, gradients are of order e^(−margin) and turn A1 slowly, if at all.",
         ),
     ),
 )

@@ -131,7 +131,7 @@ FIGURE = Figure(
                 lambda data: solved(data).sel(graph="chain"),
             ),
             bound=at_most(0.75),
-            why="An output that is a share of attention cannot add α to a count, as the posterior mean does.",
+            why="An output that is a share of attention cannot add a constant α to a count, as the posterior mean does.",
         ),
     ),
 )

@@ -80,7 +80,7 @@ FIGURE = Figure(
         Claim(
             "CG-13",
             origin=derived("measured: a sharp head overfits its prompt"),
-            statement="Training ends at least 0.1 below the level of the bare counts of pairs, which a head with β → ∞ has.",
+            statement="Training on chains with T = 16, α = 1/2 ends at least 0.1 below the level of the bare counts of pairs (the unigram share where there are none).",
             measure=Measure(
                 "bigram level minus the test loss at the end, in nats, β₀ = 0.1",
                 lambda data: (level(data, "bigram") - last(data.test_loss)).sel({BETA: LARGE}),
@@ -98,7 +98,7 @@ FIGURE = Figure(
             ),
             bound=at_most(0.0),
             q=0.02,
-            why="Near A2 = 0 the noise of 500 prompts decides the sign of A2, and with it that of the gradient of A1.",
+            why="The sign of A2 is that of the gradient of A1: with the wrong one the first layer avoids the parents.",
         ),
         Claim(
             "CG-19",
@@ -110,7 +110,7 @@ FIGURE = Figure(
             ),
             bound=at_least(2.0),
             q=1,
-            why="A positive β₀ must exceed what the noise of finitely many prompts moves.",
+            why="A start that is large enough decides the sign.",
         ),
     ),
 )

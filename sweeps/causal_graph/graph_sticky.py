@@ -61,7 +61,7 @@ FIGURE = Figure(
     name="graph_sticky",
     source="derived: the first gradient on sticky chains",
     finding=Finding(
-        "On sticky chains rows find their own token: from c = 0.19 on for long prompts, as the overlap says",
+        "On sticky chains the first gradient turns to the own token: from c = 0.19 on for long prompts, as the overlap says",
         rests_on=("CG-30", "CG-31"),
     ),
     theory=SHIFTED,

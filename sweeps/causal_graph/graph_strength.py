@@ -90,7 +90,7 @@ FIGURE = Figure(
     name="graph_strength",
     source="derived: noise of the output against the information of flat chains",
     finding=Finding(
-        "On flat chains the first layer keeps its parents up to β₀ of order β* = T/(S α + 1), and leaves them at 8 β*",
+        "On flat chains the first layer has its parents up to β₀ of order β* = T/(S α + 1), and few of them at 8 β*",
         rests_on=("CG-33", "CG-34", "CG-35"),
     ),
     theory=THEORY,

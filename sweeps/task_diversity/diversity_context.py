@@ -82,7 +82,8 @@ def draw(found: xr.Dataset) -> plot.Drawing:
     plot.series(ax, posterior, L, "posterior mean on the k tasks", color=2, markers=True)
     for color, name in enumerate(("icl_error", "idg_error")):
         limit = theory(one, "limit", name).mean("seed")
-        plot.theory(ax, one[L], limit, "its limit" if color else "Result 1", color=color)
+        plot.theory(ax, one[L], limit, "limit of e_IDG" if color else "Result 1", color=color)
+    plot.reference(ax, None, 1.1, "", says="the answer 0, of error 1 + ρ")
     plot.finish(ax, "examples per dimension α", "error", "", xscale="log", yscale="log")
     return figure
 
@@ -106,7 +107,7 @@ FIGURE = Figure(
             statement="For κ = 1/2, τ = 2 and ρ = 0.1 the error on fresh tasks falls and rises again with the length of prompts: at α = 1/2 and at α = 16 it is at least 1.05 times that at α = 4.",
             measure=Measure("e_ICL over that at α = 4, each α = 1/2, 16", ends),
             bound=at_least(1.05),
-            why="Outside of the tasks' span weights are held small by the noise of β alone, which long prompts take away.",
+            why="In the limit it is a term of the weights outside of the tasks' span, which the noise of β alone holds small.",
         ),
         Claim(
             "TD-34",
@@ -124,7 +125,7 @@ FIGURE = Figure(
                 "e_IDG over the error of the posterior mean on the k tasks, α ≤ 4", behind
             ),
             bound=at_least(3.0),
-            why="The layer memorizes the span of the tasks; to know them by heart is far better.",
+            why="To know the tasks by heart is far better than what the layer has learned of them.",
         ),
     ),
 )

@@ -93,7 +93,7 @@ FIGURE = Figure(
                 ),
             ),
             bound=at_most(0.7),
-            why="Moments at finite d explain about half of the gap; the other half is that features are not Gaussian.",
+            why="Moments at finite d explain about 0.4 of the gap; what makes the rest is not known.",
         ),
         Claim(
             "TD-8",
