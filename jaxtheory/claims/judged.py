@@ -243,7 +243,8 @@ def _measured(claim: Claim, replicate: xr.Dataset) -> tuple[float, ...]:
 def _farthest(claim: Claim, numbers: Numbers) -> float:
     """Of the numbers of a replicate the one that is farthest beyond the bound."""
     row = np.atleast_1d(np.asarray(numbers, float))
-    beyond = np.maximum(claim.bound.low - row, row - claim.bound.high)
+    with np.errstate(invalid="ignore"):  # inf - inf, at an end that is open, is beyond nothing
+        beyond = np.fmax(claim.bound.low - row, row - claim.bound.high)
     return float(row[np.argmax(beyond)])
 
 

@@ -1,5 +1,6 @@
 """Verdicts against expectations, and too few replicates for a verdict."""
 
+import math
 import re
 
 import numpy as np
@@ -56,6 +57,14 @@ def test_of_several_numbers_the_one_farthest_beyond_the_bound_counts(bound, numb
     assert replicates(make(bound=bound), data) == [number]
     assert replicates(make(bound=bound, law=2.0), data) == [(1.0, 4.0)]
     assert judge_numbers(make(bound=bound), [(1.0, 4.0)] * 8).verdict.measured == number
+
+
+@pytest.mark.parametrize("bound", [at_least(1.0), at_most(-1.0)])
+def test_an_infinite_number_on_the_claimed_side_hides_no_violation(bound):
+    infinite = math.inf if math.isinf(bound.high) else -math.inf
+    judged = judge_numbers(make(bound=bound), [(infinite, 0.1)] * 8)
+    assert judged.verdict.measured == 0.1
+    assert judged.status == "fails"
 
 
 def test_a_law_is_rejected_by_one_setting_whose_numbers_all_lie_on_one_side():
