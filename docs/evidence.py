@@ -38,7 +38,7 @@ CHANGED = (
     *("graph_lengths", "graph_sticky", "graph_strength"),
     *("diversity_context", "diversity_dimension", "diversity_dropped_weight"),
     *("diversity_transition", "regression_drop_times", "regression_fixed_points"),
-    *("regression_minimum", "regression_shifts", "regression_staircase"),
+    *("regression_in_weight", "regression_minimum", "regression_shifts", "regression_staircase"),
 )
 OPENED = re.compile(r'(<div class="claim" id="([^"]+)"[^>]*>\n)')
 TO_CLAIM = re.compile(r"\[([A-Z]+-\d+)\]\(((?:\.\./)?[\w-]+)\.md(#[a-z]+-\d+)\)")

@@ -170,7 +170,7 @@ FIGURE = Figure(
         Claim(
             "CG-21",
             origin=derived("derived: the last steps of the descent of a row"),
-            statement="With A2 fixed and η = 100 the first layer nears the max-margin direction of the parents as slowly as a logarithm: 1 − cosine at t = 1000 is 0.9 to 1.1 times that of the margins log(η i D_ij t), where D_ij is the slope at the parent less that at j once all attention is on the parents.",
+            statement="With A2 fixed and η = 100 the first layer nears the max-margin direction of the parents slowly: 1 − cosine at t = 1000 is 0.9 to 1.1 times that of the margins log(η i D_ij t), where D_ij is the slope at the parent less that at j once all attention is on the parents.",
             measure=Measure(
                 "1 − cosine over that of margins log(η i D_ij t), t = 1000, each graph", over_law
             ),

@@ -13,6 +13,7 @@ from jaxtheory.theories.in_context_regression import (
     Moments,
     Params,
     data,
+    laws,
     model,
 )
 
@@ -59,16 +60,35 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict:
 
 
 def predict(problem: Problem, config: Config, steps: Any) -> dict:
-    """The steps in which the initial weights grow by a factor e.
+    """Return what is known of the first drop and of the merged form.
 
-    Near zero L = const - 2 <Gamma, sum_h v_h U_h>, Gamma_a,jk = mean y S_aj x_k, so that they grow by
-    1 + 2 eta gamma a step, gamma the largest singular value of Gamma as a map from U to v.
+    e_fold:law        the steps in which the initial weights grow by a factor e. Near zero
+                      L = const - 2 <Gamma, sum_h v_h U_h>, Gamma_a,jk = mean y S_aj x_k, so that they
+                      grow by 1 + 2 eta gamma a step, gamma the largest singular value of Gamma as a
+                      map from U to v
+    negative:mixture  the error on the negative of the fixed task where the weights are the leading
+                      singular vectors, scaled for the least error on the fixed task
+    fixed:merged      the loss on the fixed task at the minimum of the merged form
     """
     S, x, y, weight = problem.train
-    Gamma = jnp.einsum("p,paj,pk->ajk", weight * y, S, x).reshape(S.shape[1], -1)
-    gamma = jnp.linalg.svd(Gamma, compute_uv=False)[0]
-    growth = jnp.log1p(2 * config.learning_rate * gamma)
-    return {"e_fold:law": jnp.broadcast_to(1 / growth, len(steps))}
+    Gamma = jnp.einsum("p,paj,pk->ajk", weight * y, S, x)
+    v, singular, U = jnp.linalg.svd(Gamma.reshape(S.shape[1], -1), full_matrices=False)
+    growth = jnp.log1p(2 * config.learning_rate * singular[0])
+    first = model.Literal(v[:, :1].T, U[0].reshape(1, *Gamma.shape[1:]))
+    own, negative = (model.output(first, batch) for batch in (problem.fixed, problem.negative))
+    scale = jnp.sum(own * problem.fixed.y) / jnp.sum(own**2)
+    known = {
+        "e_fold:law": 1 / growth,
+        "negative:mixture": jnp.mean((scale * negative - problem.negative.y) ** 2),
+        "fixed:merged": merged_loss(problem.task, config),
+    }
+    return {name: jnp.broadcast_to(value, len(steps)) for name, value in known.items()}
+
+
+def merged_loss(task: Float[Array, " D"], config: Config) -> Float[Array, ""]:
+    """The loss on the fixed task at the minimum of the merged form on the theory's prompts."""
+    best = laws.minimum(laws.population(task, config))
+    return laws.loss(best, laws.population(task, config.replace(in_weight_share=1.0)))
 
 
 TRAINED = THEORY._replace(

@@ -122,7 +122,7 @@ FIGURE = Figure(
         Claim(
             "IR-19",
             origin=derived("derived: heads do not meet while they are small"),
-            statement="The times of the scalar equations become exact for a small start: the largest |log(step of the run / of the equations)| over the components falls from σ = 0.03 to 0.003 to at most a half.",
+            statement="The times of the scalar equations come nearer to those of the runs for a smaller start: the largest |log(step of the run / of the equations)| over the components falls from σ = 0.03 to 0.003 to at most a half.",
             measure=Measure(
                 "largest |log(step of the run / of the equations)|, σ = 0.003 over 0.03", gain
             ),
@@ -140,7 +140,7 @@ FIGURE = Figure(
             bound=between(0.9, 1.1),
             law=1.0,
             panel=1,
-            why="The last drop comes after three others, each of which moves the heads that are left.",
+            why="The last drop comes after three others, each of which takes a component away from the heads that are left.",
         ),
     ),
 )

@@ -102,7 +102,7 @@ FIGURE = Figure(
         Claim(
             "IR-14",
             origin=derived("derived: three weights in a path"),
-            statement="In the separate form the time that training stays at its start is proportional to 1/σ: exponent of σ over 0.003 to 0.05.",
+            statement="In the separate form the time that training stays at its start grows nearly as 1/σ: exponent of σ over 0.003 to 0.05.",
             measure=Measure(
                 "exponent in σ of the steps to half of the first drop, separate form",
                 lambda data: exponent(escape(data, "separate"), SIGMA),
@@ -114,7 +114,7 @@ FIGURE = Figure(
         Claim(
             "IR-15",
             origin=derived("derived: two weights in a path"),
-            statement="In the merged form the time that training stays at its start grows with log(1/σ): steps per factor e of σ, over 1 / (2 η |Λ²|).",
+            statement="In the merged form the time that training stays at its start grows with log(1/σ): steps per factor e of σ, over 1 / (2 η |Λ²|), σ = 1e-6 to 1e-2.",
             measure=Measure(
                 "steps to half of the drop per e-fold of 1/σ, over the law, merged form", per_e_fold
             ),

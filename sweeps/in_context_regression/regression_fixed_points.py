@@ -76,7 +76,7 @@ FIGURE = Figure(
             bound=between(2, 2),
             law=2.0,
             q=1,
-            why="Between the start and the minimum there is nothing to pause at, hence one drop.",
+            why="Between the start and the minimum there is nothing to pause at.",
         ),
         Claim(
             "IR-22",

@@ -53,7 +53,7 @@ FIGURE = Figure(
         Claim(
             "IR-9",
             origin=derived("derived: A has rank at most H"),
-            statement="H < D heads of rank 1 learn the H largest components and stop: each run ends within 1e-3 of L_H, H = 1, 2, 3.",
+            statement="H < D heads of rank 1 end where the H largest components are learned: each run within 1e-3 of L_H, H = 1, 2, 3.",
             measure=Measure(
                 "|loss at the end − L_H|, each H = 1, 2, 3",
                 lambda data: abs(last(data.loss) - level_of(data)).sel({H: slice(None, 3)}),
@@ -65,14 +65,14 @@ FIGURE = Figure(
         Claim(
             "IR-10",
             origin=derived("measured: heads that share a component"),
-            statement="D heads are slower than 2D in at least a quarter of the experiments, as two may begin with the same component: components that H = 8 heads have learned after 10000 steps, less those of H = 4.",
+            statement="D heads are slower than 2D in at least a quarter of the experiments: components that H = 8 heads have learned after 10000 steps, less those of H = 4.",
             measure=Measure(
                 "components learned by H = 8 heads less those by H = 4, t = 10000",
                 lambda data: data.learned.isel(step=1).sel({H: [4, 8]}).diff(H),
             ),
             bound=at_least(0.2),  # keys 100, 101: 0.5 to 0.7 on average
             q=0.25,
-            why="It tells how many heads an experiment with the staircase must have.",
+            why="Two heads may begin with the same component, which was not looked into.",
         ),
         Claim(
             "IR-11",
@@ -85,7 +85,7 @@ FIGURE = Figure(
             bound=between(4, 4),
             q=1,
             panel=0,
-            why="Spare heads repair what the start spoils.",
+            why="It tells how many heads an experiment with the staircase must have.",
         ),
     ),
 )

@@ -79,7 +79,7 @@ FIGURE = Figure(
             ),
             bound=at_most(1e-3),
             q=1,
-            why="A layer that meets one task often, but has no weights to store it, regresses with other weights.",
+            why="A layer that meets one task often, and has no weights for an answer without labels, regresses with other weights.",
         ),
     ),
 )

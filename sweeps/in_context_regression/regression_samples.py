@@ -85,7 +85,7 @@ FIGURE = Figure(
             ),
             bound=between(-1.2, -0.8),
             law=-1.0,
-            why="The staircase is seen in experiments, which are all on finite training sets.",
+            why="Theorems on infinitely many prompts give the height of this pause up to this distance.",
         ),
     ),
 )

@@ -106,13 +106,13 @@ FIGURE = Figure(
         Claim(
             "IR-26",
             origin=derived("derived: moments of shifted prompts"),
-            statement="Where the eigenvalues of the test tasks or of the test queries rise in place of theirs in training, the error over the variance of the label is at most twice that without a shift (N = 128).",
+            statement="Where the eigenvalues of the test tasks rise with d (equal in training), or those of the test queries (falling in training), the error over the variance of the label is at most twice that without a shift (N = 128).",
             measure=Measure(
                 "error under shifted tasks and queries over that without a shift, N = 128",
                 lambda data: over_plain(data, TOLERATED),
             ),
             bound=at_most(2.0),
-            why="The layer regresses also on tasks and queries that it has not met.",
+            why="The layer regresses also on these tasks and queries, which it has not met.",
         ),
         Claim(
             "IR-27",
@@ -139,13 +139,13 @@ FIGURE = Figure(
         Claim(
             "IR-29",
             origin=derived("derived: the error for long prompts"),
-            statement="Longer prompts lower the error under shifts of covariates, 1.5 times the variance or equal eigenvalues, more slowly than the power −0.35 of N, if at all, over N = 16 to 128.",
+            statement="Under shifts of covariates, to 1.5 times the variance or to equal eigenvalues, the error falls more slowly than the power −0.35 of N, if at all, over N = 16 to 128.",
             measure=Measure(
                 "exponent in N of the error, both shifts of covariates",
                 lambda data: grows(data, COVARIATES),
             ),
             bound=at_least(-0.35),
-            why="For N to infinity the error tends to a constant that is not 0.",
+            why="By the closed form it tends to a constant that is not 0, from below for equal eigenvalues.",
         ),
     ),
 )

@@ -79,7 +79,7 @@ FIGURE = Figure(
             bound=at_most(0.01),
             exact=True,
             panel=1,
-            why="A whole curve in time without a free constant is the strongest test of a training theory.",
+            why="A whole curve in time without a free constant leaves a theory little room.",
         ),
         Claim(
             "IR-6",

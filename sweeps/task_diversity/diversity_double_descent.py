@@ -147,7 +147,7 @@ FIGURE = Figure(
             ),
             bound=between(1.0, 1.0),
             q=1,
-            why="τ = 1 is the limit of this threshold; at d = 12 it is τ = 1.083. (The grid does not have n = d².)",
+            why="τ = 1 is the limit of this threshold; at d = 12 it is τ = 1.083, and the grid does not have n = d².",
         ),
         Claim(
             "TD-3",

@@ -111,12 +111,12 @@ def shifts(d, plain=-0.9, moved=0.0, queries=1.5, factor=1.0):
     return {"error": factor * error, "predicted_error_law": error}
 
 
-def in_weight(d, first=1.0, then=0.1, end=0.3, slow=1.0, fixed=0.04, fresh=1.2):
+def in_weight(d, first=1.0, then=0.1, end=0.3, slow=1.0, fixed=0.04, fresh=1.2, mixed=1.0):
     """A shared task that is learned first; `slow` times the wait that the law says."""
     t, share = d.step.astype(float), d.in_weight_share
     wait = 10 + slow * 8 * np.log(1e-3 / d.initial_scale)
     fallen = 1 / (1 + np.exp(-(t - wait)))
-    own = 1 - 0.9 * fallen - (0.1 - fixed) * (t > 3000)
+    own = 1 - 0.92 * fallen - (0.08 - fixed) * (t > 3000)
     others = xr.where(t < 300, first, xr.where(t < 3000, then, end))
     return {
         "train": 1 - 0.8 * fallen,
@@ -124,6 +124,8 @@ def in_weight(d, first=1.0, then=0.1, end=0.3, slow=1.0, fixed=0.04, fresh=1.2):
         "negative": others,
         "fresh": xr.where(share == 1, fresh, others),
         "predicted_e_fold_law": 8.0,
+        "predicted_negative_mixture": mixed,
+        "predicted_fixed_merged": 0.1,
     }
 
 
@@ -156,10 +158,10 @@ CASES = {
     "other fixed points": Case(
         "regression_fixed_points", lambda d: fixed_points(d, lambda n: n, 3, 0.1, 0.1), ""
     ),
-    "a shared task": Case("regression_in_weight", in_weight, "30 31 32 33 34 35", drawn=True),
+    "a shared task": Case("regression_in_weight", in_weight, "30 31 32 33 34 35 36", drawn=True),
     "a shared task among others": Case(
         "regression_in_weight",
-        lambda d: in_weight(d, 0.5, 0.4, 0.4, 2.0, 0.09, 0.3),
+        lambda d: in_weight(d, 0.5, 0.4, 0.4, 2.0, 0.09, 0.3, 2.0),
         "",
     ),
     "shifted covariates": Case("regression_shifts", shifts, "25 26 27 28 29", drawn=True),
