@@ -33,6 +33,7 @@ from jaxtyping import Array, Float, Int
 from jaxtheory.core.config import Record
 from jaxtheory.llama.config import Config, notice_length
 from jaxtheory.llama.rope import frequencies
+from jaxtheory.ops import passes
 from jaxtheory.ops.attention import softmax
 from jaxtheory.texts.errors import InputError
 
@@ -281,7 +282,20 @@ def _context(layer: Layer, x: Float[Array, "*B T d"], config: Config) -> Float[A
     f = attention(layer, x, config)
     v = _heads(_linear(x, layer.value, layer.value_bias), config)
     mixed = jnp.einsum("...grts,...gse->...grte", f, v)
-    return merge_heads(mixed.reshape(*mixed.shape[:-4], -1, *mixed.shape[-2:]))
+    heads = mixed.reshape(*mixed.shape[:-4], -1, *mixed.shape[-2:])
+    if passes.is_changed():
+        heads = _changed(f, v, heads)
+    return merge_heads(heads)
+
+
+def _changed(
+    f: Float[Array, "B G r T T"], v: Float[Array, "B G T e"], heads: Float[Array, "B heads T e"]
+) -> Float[Array, "B heads T e"]:
+    """Return what the heads read under the interventions of `logits`."""
+    maps = f.reshape(len(f), -1, *f.shape[-2:])
+    values = jnp.repeat(v, f.shape[2], axis=1)
+    changed = passes.edited(maps, jnp.swapaxes(values, 1, 2), jnp.swapaxes(heads, 1, 2))
+    return jnp.swapaxes(changed, 1, 2)
 
 
 def _hidden(layer: Layer, x: Float[Array, "*B T d"]) -> Float[Array, "*B T m"]:
@@ -343,7 +357,11 @@ def stream(
 
 
 def logits(
-    weights: Weights, tokens: Int[ArrayLike, "B T"], config: Config
+    weights: Weights,
+    tokens: Int[ArrayLike, "B T"],
+    config: Config,
+    *,
+    interventions: tuple[passes.Intervention, ...] = (),
 ) -> Float[Array, "B T V"]:
     """Return the logits of the next token at every position.
 
@@ -353,6 +371,8 @@ def logits(
         weights: The weights.
         tokens: Integers in [0, V), (B, T).
         config: The config.
+        interventions: Changes of what heads read, by `jaxtheory.networks.ablate`, `cut_edges` and
+            `patch`, whose functions get (weights, tokens, None, config).
 
     Returns:
         The logits, (B, T, V).
@@ -370,9 +390,32 @@ def logits(
         >>> llama.logits(weights, [[1, 2, 3]], config).shape
         (1, 3, 8)
     """
-    return _read(
-        replace(weights, layers=()), stream(weights, check_tokens(tokens, config), config), config
-    )
+    read = partial(_read, replace(weights, layers=()), config=config)
+    tokens = check_tokens(tokens, config)
+    if not interventions:
+        return read(stream(weights, tokens, config))
+    call = passes.Call(weights, tokens, None, config, partial(_heads_read, config=config))
+    with passes.changed([intervention(call) for intervention in interventions]):
+        return read(_whole_stream(weights, tokens, config))
+
+
+def _whole_stream(
+    weights: Weights, tokens: Int[Array, "B T"], config: Config
+) -> Float[Array, "B T d"]:
+    """Return the stream after the last layer, of all sequences at a time and without `jax.jit`."""
+    x = embed(weights, tokens)
+    for i, layer in enumerate(weights.layers):
+        x, _ = through(layer, x, config.at(i))
+    return x
+
+
+def _heads_read(
+    weights: Weights, tokens: Int[Array, "B T"], *, config: Config
+) -> list[Float[Array, "B T heads e"]]:
+    """Return what the heads of each layer read."""
+    with passes.changed(()) as heads:
+        _whole_stream(weights, tokens, config)
+    return heads
 
 
 @partial(jax.jit, static_argnames="config")

@@ -8,14 +8,30 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from jaxtheory.networks.attention import attend as attend
     from jaxtheory.networks.decoder import Transformer as Transformer
+    from jaxtheory.networks.effects import edge_effects as edge_effects
+    from jaxtheory.networks.effects import head_effects as head_effects
+    from jaxtheory.networks.interventions import ablate as ablate
+    from jaxtheory.networks.interventions import cut_edges as cut_edges
+    from jaxtheory.networks.interventions import intervene as intervene
+    from jaxtheory.networks.interventions import patch as patch
+    from jaxtheory.networks.low_rank import cut as cut
     from jaxtheory.networks.optimizer import adamw as adamw
     from jaxtheory.networks.standard import transformer as transformer
     from jaxtheory.networks.standard import transformer_config as transformer_config
 
 _PUBLIC = {
     "Transformer": "decoder",
+    "ablate": "interventions",
     "adamw": "optimizer",
+    "attend": "attention",
+    "cut": "low_rank",
+    "cut_edges": "interventions",
+    "edge_effects": "effects",
+    "head_effects": "effects",
+    "intervene": "interventions",
+    "patch": "interventions",
     "transformer": "standard",
     "transformer_config": "standard",
 }

@@ -20,6 +20,7 @@ import flax.linen as nn
 import jax
 import jax.numpy as jnp
 
+from jaxtheory.networks.attention import attend
 from jaxtheory.texts.errors import InputError
 
 BASE = 10_000.0  # ratio of the largest to the smallest wavelength of positions
@@ -67,9 +68,7 @@ class Attention(nn.Module):
             maps = jax.nn.softmax(jnp.where(mask, scores, -jnp.inf), axis=-1)
         else:
             maps = jnp.where(mask, scores, 0) / jnp.sum(mask, axis=-1, keepdims=True)
-        self.sow("intermediates", "attention", maps)
-        mixed = jnp.einsum("bhqk,bkhd->bqhd", maps, v).reshape(B, L, width)
-        return nn.Dense(width, name="out")(mixed)
+        return nn.Dense(width, name="out")(attend(self, maps, v).reshape(B, L, width))
 
 
 class Transformer(nn.Module):

@@ -7,7 +7,7 @@ The parameters that the theory's loss and metrics see are the variables of the m
 import functools
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.flatten_util
@@ -28,6 +28,7 @@ from jaxtheory.core.theory import Algorithm, Check, Theory, exact
 from jaxtheory.networks import trial
 from jaxtheory.networks.linen_module import PARAMS, LinenModule
 from jaxtheory.networks.nnx_module import NnxModule
+from jaxtheory.ops import passes
 from jaxtheory.texts.errors import InputError, tried
 
 TASK_EXPECTED = "expected a jaxtheory.Task, such as jaxtheory.tasks.random_walk"
@@ -111,12 +112,85 @@ def from_flax(
             f"{task.name}, so that it has the fields of the data law"
         )
 
+    parts = _Parts(name, network, task, optimizers, config_type, examples or (config_type(),))
+    theory = _theory(parts)
+    example = parts.examples[0]
+
+    def draw(key: Any, config: Any) -> tuple[Any, Any, Any]:
+        problem = task.problem(key, config)
+        batch = task.sample(key, problem, config)
+        return task.inputs(batch, problem, config), batch, problem
+
+    def of_task(key: Any, config: Any) -> Any:
+        inputs, batch, problem = draw(key, config)
+        outputs = jnp.zeros((*inputs.shape[:2], task.outputs(config)))
+        return inputs, task.loss(outputs, batch, problem, config)
+
+    def of_module(key: Any, inputs: Any, config: Any) -> dict[str, Any]:
+        _require_exact(name, config)
+        variables = network.variables(key, inputs, config)
+        called = {
+            "evaluation": network.run(variables, inputs, config),
+            "training": network.run(variables, inputs, config, key),
+        }
+        for outputs, _ in called.values():
+            _require_outputs(name, task, outputs, inputs, config)
+        return {"init": variables, **called}
+
+    def of_rule(rule: Callable, key: Any, config: Any) -> Any:
+        weights = network.variables(key, draw(key, config)[0], config)[PARAMS]
+        memory = first_memory(key, rule, weights, config)
+        return updated(rule, weights, OptimizerState(weights, memory), config)
+
+    labels = {x: f"optimizer[{x!r}]" if x != _ALONE else x for x in optimizers}
+    tested: dict[str, Callable] = {
+        "task": of_task,
+        trial.MODULE: lambda key, config: of_module(key, draw(key, config)[0], config),
+        **{labels[x]: functools.partial(of_rule, rule) for x, rule in optimizers.items()},
+    }
+    with traces.under(traces.code_of(theory)):
+        trial.require_no_files(name, module)
+        trial.require_parts(name, tested, example)
+        at = canonical(example, jnp.result_type(float))
+        inputs = jax.eval_shape(draw, jax.random.key(0), at)[0]
+        trial.require_keys(name, of_module, inputs, example)
+        # without those of attention maps if there are none
+        looked_at = trial.metrics(theory, example)
+    return theory._replace(dims={x: dims for x, dims in task.dims.items() if x in looked_at})
+
+
+class _Parts(NamedTuple):
+    """What the theory of a network is made of."""
+
+    name: str
+    network: LinenModule | NnxModule
+    task: Task
+    optimizers: dict[str, Callable]
+    Config: Any
+    examples: tuple
+
+
+def _theory(parts: _Parts, interventions: tuple[passes.Intervention, ...] = ()) -> Theory:
+    """The theory of a network, with interventions in each pass through it."""
+    name, network, task, optimizers, config_type = parts[:5]
+
+    def edits(params: Any, batch: Any, problem: Any, config: Any) -> list[Any]:
+        def heads(params: Any, batch: Any) -> list[Any]:
+            inputs = task.inputs(batch, problem, config)
+            with passes.changed(()) as found:
+                tried(f"{name}.module", network.run, params, inputs, config)
+            return found
+
+        call = passes.Call(params, batch, problem, config, heads)
+        return [tried(f"{name}: an intervention", make, call) for make in interventions]
+
     def run(params: Any, batch: Any, problem: Any, config: Any, key: Any = None) -> tuple[Any, Any]:
         from jaxtheory.networks.linen_module import streams  # noqa: F401  (so that it is hashed)
         from jaxtheory.networks.modes import arguments  # noqa: F401
 
         inputs = task.inputs(batch, problem, config)
-        pair = tried(f"{name}.module", network.run, params, inputs, config, key)
+        with passes.changed(edits(params, batch, problem, config)):
+            pair = tried(f"{name}.module", network.run, params, inputs, config, key)
         _require_outputs(name, task, pair[0], inputs, config)
         return pair
 
@@ -146,7 +220,8 @@ def from_flax(
 
     def maps_of(params: Any, batch: Any, problem: Any, config: Any) -> Any:
         inputs = task.inputs(batch, problem, config)
-        return tried(f"{name}.module", network.maps, params, inputs, config)
+        with passes.changed(edits(params, batch, problem, config)):
+            return tried(f"{name}.module", network.maps, params, inputs, config)
 
     def attention_map(params: Any, problem: Any, config: Any, key: Any) -> Any:
         """Return the mean attention [layer, head, query, key] over the test sequences.
@@ -169,6 +244,7 @@ def from_flax(
         return jnp.einsum("b,lbhqk->lhqk", equal if weight is None else weight, maps)
 
     vars(init)["attention_map"] = attention_map  # which `observables.attention` finds
+    vars(init)["under"] = functools.partial(_theory, parts)  # for `interventions.intervene`
 
     def metrics(params: Any, problem: Any, config: Any) -> dict:
         outputs = lambda batch: run(params, batch, problem, config)[0]
@@ -188,8 +264,7 @@ def from_flax(
     def differences(key: Any, config: Any) -> tuple[Any, Any]:
         return _differences(key, config, (task, init, loss, gradient))
 
-    shown = examples or (config_type(),)
-    theory: Theory = Theory(
+    return Theory(
         name=name,
         Config=config_type,
         problem=task.problem,
@@ -209,50 +284,8 @@ def from_flax(
                 differences,
             ),
         ),
-        examples=tuple(shown),
+        examples=parts.examples,
     )
-
-    def draw(key: Any, config: Any) -> tuple[Any, Any, Any]:
-        problem = task.problem(key, config)
-        batch = task.sample(key, problem, config)
-        return task.inputs(batch, problem, config), batch, problem
-
-    def of_task(key: Any, config: Any) -> Any:
-        inputs, batch, problem = draw(key, config)
-        outputs = jnp.zeros((*inputs.shape[:2], task.outputs(config)))
-        return inputs, task.loss(outputs, batch, problem, config)
-
-    def of_module(key: Any, inputs: Any, config: Any) -> dict[str, Any]:
-        _require_exact(name, config)
-        variables = network.variables(key, inputs, config)
-        called = {
-            "evaluation": network.run(variables, inputs, config),
-            "training": network.run(variables, inputs, config, key),
-        }
-        for outputs, _ in called.values():
-            _require_outputs(name, task, outputs, inputs, config)
-        return {"init": variables, **called}
-
-    def of_rule(rule: Callable, key: Any, config: Any) -> Any:
-        weights = network.variables(key, draw(key, config)[0], config)[PARAMS]
-        memory = first_memory(key, rule, weights, config)
-        return updated(rule, weights, OptimizerState(weights, memory), config)
-
-    labels = {x: f"optimizer[{x!r}]" if x != _ALONE else x for x in optimizers}
-    parts: dict[str, Callable] = {
-        "task": of_task,
-        trial.MODULE: lambda key, config: of_module(key, draw(key, config)[0], config),
-        **{labels[x]: functools.partial(of_rule, rule) for x, rule in optimizers.items()},
-    }
-    with traces.under(traces.code_of(theory)):
-        trial.require_no_files(name, module)
-        trial.require_parts(name, parts, shown[0])
-        at = canonical(shown[0], jnp.result_type(float))
-        inputs = jax.eval_shape(draw, jax.random.key(0), at)[0]
-        trial.require_keys(name, of_module, inputs, shown[0])
-        # without those of attention maps if there are none
-        looked_at = trial.metrics(theory, shown[0])
-    return theory._replace(dims={x: dims for x, dims in task.dims.items() if x in looked_at})
 
 
 def _network(name: Any, module: Any) -> LinenModule | NnxModule:
