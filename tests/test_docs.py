@@ -20,6 +20,7 @@ PAGES = (
     "drawing",
     "explore",
     "export",
+    "inside",
     "networks",
     "observables",
     "own-gradient",

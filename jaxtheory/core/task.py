@@ -20,7 +20,11 @@ _SLOTS = {
     "vocabulary": "config",
     "metrics": "outputs maps problem config",
     "optimal": "problem config",
+    "fresh": "key problem config",
+    "edges": "batch problem config",
+    "optimal_without": "information problem config",
 }
+_OPTIONAL = ("fresh", "edges", "optimal_without")
 
 
 def _no_vocabulary(_config: Any) -> None:
@@ -51,6 +55,9 @@ class _Slots(NamedTuple):
     metrics: Callable = _no_metrics
     optimal: Callable = _no_optimum
     dims: dict[str, tuple[str, ...]] = {}  # noqa: RUF012  (an immutable default of a NamedTuple)
+    fresh: Callable | None = None
+    edges: Callable | None = None
+    optimal_without: Callable | None = None
 
 
 @checks_slots
@@ -78,6 +85,13 @@ class Task(_Slots):
             [layer, B, head, query, key], or None if it keeps none.
         optimal: optimal(problem, config) returns the best possible values of metrics by name, which
             are drawn beside the measured ones.
+        fresh: fresh(key, problem, config) returns a batch of the same law, drawn anew, for training
+            without a fixed set of samples (`jaxtheory.tasks.fresh`).
+        edges: edges(batch, problem, config) returns True, [B, query, key], where the mechanism of
+            the theorem reads a key: what `jaxtheory.networks.cut_edges` cuts.
+        optimal_without: optimal_without(information, problem, config) returns the best possible
+            loss of answers that know nothing of the "prompt", or all but what the "tokens" of
+            `edges` tell.
         dims: A mapping from metrics to the names of their dimensions.
 
     Raises:
@@ -124,6 +138,7 @@ def _check(task: Task) -> None:
     faults += [
         signature_fault(f"{name}.{slot}", getattr(task, slot), want)
         for slot, want in _SLOTS.items()
+        if slot not in _OPTIONAL or getattr(task, slot) is not None
     ]
     of_names = lambda dim: isinstance(dim, tuple) and all(isinstance(x, str) for x in dim)
     if not isinstance(task.dims, dict) or not all(map(of_names, task.dims.values())):

@@ -14,6 +14,7 @@ from jaxtheory.texts.errors import InputError, suggest
 
 if TYPE_CHECKING:
     from jaxtheory.core.task import Task
+    from jaxtheory.tasks.anew import fresh as fresh
     from jaxtheory.tasks.own import given as given
 
     random_walk: Task
@@ -30,6 +31,7 @@ __all__ = [
     "attention_pruning",
     "causal_graph",
     "contextual_bigram",
+    "fresh",
     "get",
     "given",
     "group_sparse",
@@ -53,6 +55,7 @@ _MODULES = {
     "causal_graph": "chains",
     "task_diversity": "diversity",
 }
+_FUNCTIONS = {"fresh": "anew", "given": "own"}
 
 
 def names() -> tuple[str, ...]:
@@ -93,8 +96,8 @@ def get(name: str) -> "Task":
 
 
 def __getattr__(name: str) -> Any:
-    if name == "given":
-        return importlib.import_module("jaxtheory.tasks.own").given
+    if name in _FUNCTIONS:
+        return getattr(importlib.import_module(f"jaxtheory.tasks.{_FUNCTIONS[name]}"), name)
     if name in _MODULES:
         return get(name)
     raise AttributeError(f"module 'jaxtheory.tasks' has no attribute {name!r}")

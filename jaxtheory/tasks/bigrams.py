@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from jaxtheory.core.config import Size
 from jaxtheory.core.task import Task
@@ -134,6 +134,22 @@ def optimal(problem: Problem, config: Config) -> dict[str, Float[Array, ""]]:
     }
 
 
+def edges(batch: Batch, problem: Problem, _config: Config) -> Bool[Array, "B T+1 T+1"]:
+    """From each position to those that q^(k) attends to, but from none to itself."""
+    support = jnp.pad(problem.law.context.T > 0, ((0, 0), (0, 1)))  # [k, position]
+    place = indices(support.shape[1])
+    return support[batch.query][:, None, :] & (place[None, :] != place[:, None])[None]
+
+
+def optimal_without(_information: str, problem: Problem, _config: Config) -> Float[Array, ""]:
+    """The entropy of mu, without the prompt and without the attended tokens.
+
+    Tokens are independent draws from mu and P mu = mu. So the label has the law mu, whatever the
+    query and the other tokens are.
+    """
+    return answers.entropy(problem.law.stationary)
+
+
 TASK = Task(
     name="contextual_bigram",
     Config=Config,
@@ -145,4 +161,7 @@ TASK = Task(
     vocabulary=lambda config: int(config.num_states.cap),
     metrics=metrics,
     optimal=optimal,
+    fresh=sample,
+    edges=edges,
+    optimal_without=optimal_without,
 )

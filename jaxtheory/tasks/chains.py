@@ -8,10 +8,11 @@ theory's layers have a share of attention as output and an offset eps inside the
 from typing import Any
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from jaxtheory.core.config import Size
 from jaxtheory.core.task import Task
+from jaxtheory.ops.positions import indices
 from jaxtheory.tasks import answers
 from jaxtheory.theories.causal_graph import data, laws
 from jaxtheory.theories.causal_graph.model import Batch, Data, Problem
@@ -89,6 +90,49 @@ def optimal(problem: Problem, config: Data) -> dict[str, Float[Array, ""]]:
     return {"loss": mean(answers.entropy(q)), "accuracy": mean(jnp.max(q, axis=1))}
 
 
+def fresh(key: Array, problem: Problem, config: Data) -> Batch:
+    """Draw P new prompts with the same graph."""
+    return data.sample(key, problem, config.replace(prompts="fresh"))
+
+
+def edges(batch: Batch, problem: Problem, _config: Data) -> Bool[Array, "B T T"]:
+    """From each token to its parent."""
+    to_parent = indices(batch.s.shape[1])[None, :] == problem.parents[:, None] - 1
+    return jnp.broadcast_to(to_parent, (len(batch.s), *to_parent.shape))
+
+
+def unordered(problem: Problem, config: Data) -> Float[Array, "B S"]:
+    """The posterior mean with the counts of children replaced by their means over all orders.
+
+    With n_k tokens in state k before the query q = s_T, and E tokens of them with a parent, a
+    random order has E n_q (n_k - 1[k = q]) / ((T - 1)(T - 2)) children of q in state k on average.
+    """
+    test, S, T = problem.test, Size.wrap(config.num_states), Size.wrap(config.length)
+    before = indices(T.cap) < jnp.asarray(T.n, jnp.int32) - 1
+    states = indices(S.cap)
+    seen = (test.s[:, :, None] == states[None, None, :]) & before[None, :, None]
+    own = (test.query[:, None] == states[None, :]).astype(float)
+    n = jnp.sum(seen.astype(float), axis=1)
+    pairs = jnp.sum(own * n, axis=1, keepdims=True) * (n - own)
+    length, linked = jnp.asarray(T.real, float), (problem.parents > 0) & before
+    places = jnp.maximum((length - 1) * (length - 2), 1)
+    mean = jnp.sum(linked.astype(float)) / places * pairs
+    alpha, number = jnp.asarray(config.concentration, float), jnp.asarray(S.real, float)
+    return (mean + alpha) / (jnp.sum(mean, axis=1, keepdims=True) + number * alpha)
+
+
+def optimal_without(information: str, problem: Problem, config: Data) -> Float[Array, ""]:
+    """log S without the prompt; without the parents the loss of `unordered` on the test prompts.
+
+    The latter is an upper bound of the least loss of answers that know how many tokens are in each
+    state, and s_T, but not which follows which.
+    """
+    if information == "prompt":
+        return jnp.log(jnp.asarray(Size.wrap(config.num_states).real, float))
+    test, logits = problem.test, jnp.log(unordered(problem, config))
+    return answers.against_law(logits, test.target, test.weight, config.num_states)[0]
+
+
 TASK = Task(
     name="causal_graph",
     Config=Data,
@@ -100,4 +144,7 @@ TASK = Task(
     vocabulary=lambda config: int(config.num_states.cap),
     metrics=metrics,
     optimal=optimal,
+    fresh=fresh,
+    edges=edges,
+    optimal_without=optimal_without,
 )

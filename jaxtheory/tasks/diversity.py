@@ -24,11 +24,15 @@ TEST_PROMPTS = Size.wrap(2000)
 
 
 class Problem(NamedTuple):
-    """The theory's training prompts, test prompts with fresh tasks and with the training tasks."""
+    """The theory's training prompts, test prompts with fresh tasks and with the training tasks.
+
+    The last field holds the k tasks, which are not used where tasks are fresh.
+    """
 
     train: Batch
     test: Batch
     train_tasks: Batch
+    tasks: Float[Array, "k d"]
 
 
 def problem(key: Array, config: Data) -> Problem:
@@ -39,8 +43,8 @@ def problem(key: Array, config: Data) -> Problem:
     fresh = data.on_sphere(for_w, TEST_PROMPTS, config)
     own = fresh if config.tasks == "fresh" else data.chosen(for_choice, tasks, test_config)
     prompts = data.prompts(for_fresh, fresh, test_config), data.prompts(for_own, own, test_config)
-    test = (Batch(group, TEST_PROMPTS.weights()) for group in prompts)
-    return Problem(Batch(train, config.num_prompts.weights()), *test)
+    test, test_own = (Batch(group, TEST_PROMPTS.weights()) for group in prompts)
+    return Problem(Batch(train, config.num_prompts.weights()), test, test_own, tasks)
 
 
 def ridge(prompts: Prompts, config: Data) -> Float[Array, " B"]:
@@ -87,6 +91,25 @@ def optimal(problem: Problem, config: Data) -> dict[str, Float[Array, ""]]:
     return {"loss": jnp.sum(test.weight * wrong**2)}
 
 
+def fresh(key: Array, problem: Problem, config: Data) -> Batch:
+    """Draw n new prompts, each with one of the same k tasks, or with a fresh one."""
+    for_choice, for_prompts = jax.random.split(key)
+    if config.tasks == "fresh":
+        w = data.on_sphere(for_choice, config.num_prompts, config)
+    else:
+        w = data.chosen(for_choice, problem.tasks, config)
+    return Batch(data.prompts(for_prompts, w, config), config.num_prompts.weights())
+
+
+def optimal_without(_information: str, _problem: Problem, config: Data) -> Float[Array, ""]:
+    """1 + rho on fresh tasks, without the prompt or without the examples.
+
+    A fresh task is w or -w alike, so that 0 is the best answer, and E y^2 = |w|^2 / d + rho. Of
+    `own_loss` without the examples it is |m|^2 / d less, with m the mean of the k tasks.
+    """
+    return 1 + jnp.asarray(config.noise_variance, float)
+
+
 TASK = Task(
     name="task_diversity",
     Config=Data,
@@ -98,4 +121,7 @@ TASK = Task(
     vocabulary=lambda config: None,
     metrics=metrics,
     optimal=optimal,
+    fresh=fresh,
+    edges=regression.edges,
+    optimal_without=optimal_without,
 )

@@ -8,9 +8,11 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from jaxtheory.core.task import Task
+from jaxtheory.ops import draws
+from jaxtheory.ops.positions import indices
 from jaxtheory.tasks import answers
 from jaxtheory.theories.group_sparse import data, model, predictions
 from jaxtheory.theories.group_sparse.model import Batch, Config, Problem
@@ -69,6 +71,31 @@ def optimal(_problem: Problem, _config: Config) -> dict[str, Float[Array, ""]]:
     return {"loss": jnp.zeros(()), "accuracy": jnp.ones(())}
 
 
+def fresh(key: Array, problem: Problem, config: Config) -> Batch:
+    """Draw n new samples with labels by the same direction v*."""
+    d, D, n = config.group_dim, config.num_groups, config.num_samples
+    x = draws.masked(config.noise_scale * draws.normal(key, d, D, n), d, D, n)
+    return data.labeled(data.grouped(x, config), n, problem.truth, config)
+
+
+def edges(batch: Batch, _problem: Problem, config: Config) -> Bool[Array, "n D D"]:
+    """From each group to the relevant group j*, but from that itself.
+
+    For j* = D the answer stands at the relevant group, which no edge need tell it.
+    """
+    place, star = indices(config.num_groups.cap), model.relevant(config) > 0
+    to_star = star[None, :] & (place[:, None] != place[None, :])
+    return jnp.broadcast_to(to_star, (batch.x.shape[2], *to_star.shape))
+
+
+def optimal_without(_information: str, _problem: Problem, _config: Config) -> Float[Array, ""]:
+    """log 2 without the prompt, and without the relevant group.
+
+    Both labels are equally likely, and the other groups are independent of the label.
+    """
+    return jnp.log(jnp.asarray(2.0, float))
+
+
 TASK = Task(
     name="group_sparse",
     Config=Config,
@@ -80,4 +107,7 @@ TASK = Task(
     vocabulary=lambda config: None,
     metrics=metrics,
     optimal=optimal,
+    fresh=fresh,
+    edges=edges,
+    optimal_without=optimal_without,
 )

@@ -8,10 +8,11 @@ has query and key matrices of its own, which can be pruned as those of the theor
 from typing import Any
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from jaxtheory.core.config import Size
 from jaxtheory.core.task import Task
+from jaxtheory.ops.positions import indices
 from jaxtheory.tasks import answers
 from jaxtheory.theories.attention_pruning import data, model
 from jaxtheory.theories.attention_pruning.model import Batch, Config, Problem
@@ -75,6 +76,37 @@ def optimal(_problem: Problem, _config: Config) -> dict[str, Float[Array, ""]]:
     return {"loss": jnp.zeros(())}
 
 
+def fresh(key: Array, _problem: Problem, config: Config) -> Batch:
+    """Draw S new sequences for the same weights."""
+    return Batch(data.problem(key, config).inputs)
+
+
+def edges(batch: Batch, problem: Problem, _config: Config) -> Bool[Array, "S L L"]:
+    """From each query to the key with the largest f* of its row, unless that is itself."""
+    f, place = teacher(batch.inputs, problem), indices(batch.inputs.shape[1])
+    largest = place[None, None, :] == jnp.argmax(f, axis=2).astype(jnp.int32)[:, :, None]
+    return largest & (f > 0) & (place[None, :] != place[:, None])[None]
+
+
+def optimal_without(information: str, problem: Problem, config: Config) -> Float[Array, ""]:
+    """Losses on the held-out sequences of the best answers without the prompt, or one key.
+
+    Without the prompt it is 0, since f* is even in X and f* X odd. Its loss is 1/2 mean |f* X|^2.
+
+    Without the key m of `edges`, position i is assumed to know its row of f* and the other tokens.
+    It then knows x_m along W^T x_i. The other d - 1 directions are N(0, 1), and the loss is
+    (d - 1)/2 mean f*_im^2, with 0 where m = i.
+    """
+    x, L = problem.heldout, config.length
+    weight = Size(len(x)).weights()
+    if information == "prompt":
+        return jnp.sum(weight * errors(jnp.zeros_like(x), x, problem, config))
+    lost = jnp.where(edges(Batch(x), problem, config), teacher(x, problem) ** 2, 0)
+    unknown = jnp.asarray(config.dimension.real, float) - 1
+    squares = jnp.sum(weight * jnp.sum(lost, axis=(1, 2)))
+    return unknown * squares / (2 * jnp.asarray(L.real, float))
+
+
 TASK = Task(
     name="attention_pruning",
     Config=Config,
@@ -86,4 +118,7 @@ TASK = Task(
     vocabulary=lambda config: None,
     metrics=metrics,
     optimal=optimal,
+    fresh=fresh,
+    edges=edges,
+    optimal_without=optimal_without,
 )

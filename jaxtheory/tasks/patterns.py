@@ -9,9 +9,11 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from jax.scipy.stats import norm
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from jaxtheory.core.task import Task
+from jaxtheory.ops import draws
+from jaxtheory.ops.positions import indices
 from jaxtheory.tasks import answers
 from jaxtheory.theories.low_rank import data, model
 from jaxtheory.theories.low_rank.model import Batch, Config, Problem
@@ -98,6 +100,49 @@ def optimal(problem: Problem, config: Config) -> dict[str, Float[Array, ""]]:
     }
 
 
+def fresh(key: Array, problem: Problem, config: Config) -> Batch:
+    """Draw B new samples of the same patterns.
+
+    Their classes and flipped labels have the law of B distinct training samples.
+    """
+    B, U = config.batch_size, problem.patterns
+    for_place, for_data, for_flip = jax.random.split(key, 3)
+    keys = jax.random.split(for_data, B.cap)
+    place = draws.distinct(for_place, config.num_samples, B.cap)
+    tokens, label, pattern = jax.vmap(lambda k, i: data.one_sample(k, i, U, config))(keys, place)
+    flipped = draws.bernoulli(for_flip, config.label_noise, B)
+    label = jnp.where(flipped, (label + 1) % config.num_classes.n, label)
+    tokens, label, pattern = (draws.masked(x, B) for x in (tokens, label, pattern))
+    return Batch(tokens, label, pattern, B.weights())
+
+
+def edges(batch: Batch, _problem: Problem, config: Config) -> Bool[Array, "n L L"]:
+    """From each token to the tokens of the label's class, but from none to itself."""
+    place = indices(batch.tokens.shape[1])
+    others = place[:, None] != place[None, :]
+    return data.relevant(batch, config)[:, None, :] & others[None]
+
+
+def optimal_without(information: str, problem: Problem, config: Config) -> Float[Array, ""]:
+    """1 without the prompt: the classes are equally likely, and the least hinge loss is 1.
+
+    Without the tokens of the label's class those of the confusing class remain, and exclude it.
+    That leaves C - 1 equally likely classes: for C > 2 the loss is 1, for C = 2 the probability
+    that no confusing token remains. This is 1[nconf = 0] for exact counts and q^n + (1 - q)^n for
+    random ones, with n = nrel + nconf and q = nrel / n. NaN where `optimal` is, unless the loss
+    is 1 under any noise, as for C > 2 and for nconf = 0.
+    """
+    one = jnp.ones(())
+    if information == "prompt":
+        return one
+    a, b = (jnp.asarray(k.real, float) for k in (config.num_relevant, config.num_confusion))
+    n, q = a + b, a / (a + b)
+    alone = q**n + (1 - q) ** n if config.counts == "random" else jnp.where(b > 0, 0, one)
+    unknown = (jnp.asarray(config.num_classes.n, jnp.int32) > 2) | (b == 0)
+    alone = jnp.where(mistaken(problem, config) <= CERTAIN, alone, jnp.nan)
+    return jnp.where(unknown, one, alone)
+
+
 TASK = Task(
     name="low_rank",
     Config=Config,
@@ -109,4 +154,7 @@ TASK = Task(
     vocabulary=lambda config: None,
     metrics=metrics,
     optimal=optimal,
+    fresh=fresh,
+    edges=edges,
+    optimal_without=optimal_without,
 )

@@ -7,13 +7,13 @@ first. Its one output at position N + 1 is the answer f. The loss is the theory'
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from jaxtheory.core.task import Task
 from jaxtheory.ops import linalg
 from jaxtheory.ops.positions import indices
 from jaxtheory.tasks import answers
-from jaxtheory.theories.in_context_regression import data, laws
+from jaxtheory.theories.in_context_regression import data, laws, model
 from jaxtheory.theories.in_context_regression.data import Prompts
 from jaxtheory.theories.in_context_regression.model import Data
 
@@ -134,6 +134,32 @@ def optimal(problem: Problem, config: Data) -> dict[str, Float[Array, ""]]:
     }
 
 
+def fresh(key: Array, problem: Problem, config: Data) -> Batch:
+    """Draw P new prompts, a share c of them with the same fixed task."""
+    prompts = data.prompts(key, config.num_prompts, problem.task, config)
+    return Batch(prompts, config.num_prompts.weights())
+
+
+def edges(batch: Batch, _problem: Any, config: Any) -> Bool[Array, "B N+1 N+1"]:
+    """From the query to all examples."""
+    place, N = indices(config.length.cap + 1), config.length.n
+    to_examples = (place[:, None] == N) & (place[None, :] < N)
+    return jnp.broadcast_to(to_examples, (len(batch.weight), *to_examples.shape))
+
+
+def optimal_without(information: str, problem: Problem, config: Data) -> Float[Array, ""]:
+    """(1 - c) tr Lambda + c v without the prompt, with v = w^T Lambda w of the fixed task w.
+
+    Without the examples the best answer is c <w, q>, of loss (1 - c) (tr Lambda + c v).
+    """
+    variance = model.eigenvalues(config)
+    total, own = jnp.sum(variance), jnp.sum(variance * problem.task**2)
+    c = jnp.asarray(config.in_weight_share, float)
+    if information == "prompt":
+        return (1 - c) * total + c * own
+    return (1 - c) * (total + c * own)
+
+
 TASK = Task(
     name="in_context_regression",
     Config=Data,
@@ -145,4 +171,7 @@ TASK = Task(
     vocabulary=lambda config: None,
     metrics=metrics,
     optimal=optimal,
+    fresh=fresh,
+    edges=edges,
+    optimal_without=optimal_without,
 )

@@ -7,7 +7,7 @@ has no state: what it knows of the walk it must attend to. Its K outputs at posi
 from typing import Any
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from jaxtheory.core.task import Task
 from jaxtheory.ops.positions import indices
@@ -71,6 +71,29 @@ def optimal(_problem: Problem, config: Config) -> dict[str, Float[Array, ""]]:
     return {"loss": answers.entropy(jnp.stack([p, 1 - p])), "accuracy": best}
 
 
+def fresh(key: Array, _problem: Problem, config: Config) -> Batch:
+    """Draw B new walks."""
+    return data.problem(key, config).train
+
+
+def edges(batch: Batch, _problem: Problem, config: Config) -> Bool[Array, "B N N"]:
+    """From each position to the parent s_{N-1}, but from that itself."""
+    place, parent = indices(config.length.cap), config.length.n - 2
+    to_parent = (place[None, :] == parent) & (place[:, None] != parent)
+    return jnp.broadcast_to(to_parent, (len(batch.s), *to_parent.shape))
+
+
+def optimal_without(information: str, _problem: Problem, config: Config) -> Float[Array, ""]:
+    """log K without the prompt; without the parent the entropy of two steps from s_{N-2}.
+
+    Two steps lead to s + 2, s and s - 2 modulo K with p^2, 2 p (1 - p) and (1 - p)^2.
+    """
+    C = data.transition(config)
+    if information == "prompt":
+        return jnp.log(jnp.asarray(config.num_states.real, float))
+    return answers.entropy((C @ C)[0])
+
+
 TASK = Task(
     name="random_walk",
     Config=Config,
@@ -82,4 +105,7 @@ TASK = Task(
     vocabulary=lambda config: int(config.num_states.cap) + 1,
     metrics=metrics,
     optimal=optimal,
+    fresh=fresh,
+    edges=edges,
+    optimal_without=optimal_without,
 )

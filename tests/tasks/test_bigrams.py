@@ -9,6 +9,7 @@ import pytest
 from helpers.on_tasks import Made, without_maps
 
 from jaxtheory.core.config import Size
+from jaxtheory.ops.draws import run_key
 from jaxtheory.tasks import bigrams
 from jaxtheory.theories.contextual_bigram import data
 
@@ -141,6 +142,82 @@ def test_padded_tokens_positions_and_samples_count_for_nothing():
     )
     for name, value in plain.metrics().items():
         np.testing.assert_allclose(metrics[name], value, rtol=1e-12, err_msg=name)
+    at = padded.task.edges(padded.batch, padded.problem, padded.config)
+    want = plain.task.edges(plain.batch, plain.problem, plain.config)
+    np.testing.assert_array_equal(at[:16, :9, :9], want)
+    assert not np.any(at[:, :, 9:])
+    for information in ("prompt", "tokens"):
+        without = [
+            c.task.optimal_without(information, c.problem, c.config) for c in (padded, plain)
+        ]
+        np.testing.assert_allclose(*without, rtol=1e-12)
     best = padded.optimal()
     for name, value in plain.optimal().items():
         np.testing.assert_allclose(best[name], value, rtol=1e-12)
+
+
+def forgetful(law, kept):
+    """Bayes loss of answers that know kept(tokens, k), from all contexts and queries."""
+    P, mu, Q = (np.asarray(x) for x in (law.transition, law.stationary, law.context))
+    T, N = Q.shape
+    joint = {}
+    for tokens in itertools.product(range(N), repeat=T):
+        for k in range(N):
+            label = sum(Q[s, k] * P[:, tokens[s]] for s in range(T))
+            chance = mu[k] * np.prod(mu[list(tokens)])
+            known = kept(tokens, k)
+            joint[known] = joint.get(known, 0) + chance * label
+    return -sum(np.sum(x[x > 0] * np.log((x / x.sum())[x > 0])) for x in joint.values())
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"T": 4},
+        {"T": 4, "Q": 3, "weights": "unequal"},
+        {"T": 4, "Q": 1, "given": CYCLE},
+        {"T": 4, "Q": Size(3, 2)},
+    ],
+    ids=str,
+)
+def test_the_losses_without_the_prompt_or_the_attended_tokens_are_those_enumerated(settings):
+    case = Made("contextual_bigram", seed=5, **settings)
+    law = case.problem.law
+    Q = np.asarray(law.context)
+    unattended = lambda x, k: (k, *(t for s, t in enumerate(x) if Q[s, k] == 0))
+    got = {
+        information: case.task.optimal_without(information, case.problem, case.config)
+        for information in ("prompt", "tokens")
+    }
+    np.testing.assert_allclose(got["prompt"], forgetful(law, lambda x, k: ()), rtol=1e-11)
+    np.testing.assert_allclose(got["tokens"], forgetful(law, unattended), rtol=1e-11)
+    assert case.optimal()["loss"] < got["tokens"]
+
+
+@pytest.mark.parametrize("settings", [{}, {"Q": 1}, {"Q": 7, "weights": "unequal"}], ids=str)
+def test_edges_lead_to_what_the_query_attends_to(settings):
+    case = Made("contextual_bigram", seed=6, **settings)
+    Q, want = np.asarray(case.problem.law.context), np.zeros((16, 9, 9), bool)
+    for b, k in enumerate(np.asarray(case.batch.query)):
+        for i, s in itertools.product(range(9), range(8)):
+            want[b, i, s] = i != s and Q[s, k] > 0
+    got = case.task.edges(case.batch, case.problem, case.config)
+    np.testing.assert_array_equal(got, want)
+    for b in range(16):  # the query reads as many positions as the law attends to
+        assert int(got[b, -1].sum()) == case.config.sparsity.n
+
+
+def test_samples_are_fresh():
+    case = Made("contextual_bigram", B=4000, seed=7)
+    one, other = (case.task.fresh(run_key(8, s), case.problem, case.config) for s in (0, 1))
+    assert not np.array_equal(one.tokens, other.tokens)
+    P = np.linalg.matrix_power(np.asarray(case.problem.law.transition), 200)
+    for batch in (one, case.batch):
+        share = np.bincount(np.asarray(batch.label), minlength=3) / 4000
+        error = np.sqrt(P[:, 0] * (1 - P[:, 0]) / 4000)
+        assert np.all(abs(share - P[:, 0]) < 4 * error)
+    jax.tree.map(
+        lambda x, y: np.testing.assert_equal((x.shape, x.dtype), (y.shape, y.dtype)),
+        one,
+        case.batch,
+    )

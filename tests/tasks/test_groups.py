@@ -1,11 +1,13 @@
 """The task of group-sparse classification."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from helpers.on_tasks import Made, one_hot_maps, without_maps
 
 from jaxtheory.core.config import Size
+from jaxtheory.ops.draws import run_key
 
 
 def test_the_network_sees_a_group_in_each_position():
@@ -72,3 +74,65 @@ def test_padded_groups_and_samples_count_for_nothing():
     metrics = padded.metrics(fill, big)
     for name, value in plain.metrics().items():
         np.testing.assert_allclose(metrics[name], value, rtol=1e-12, err_msg=name)
+
+
+def without(case, information):
+    best = jax.jit(case.task.optimal_without, static_argnums=0)
+    return float(best(information, case.problem, case.config))
+
+
+def drawn_anew(case, seed=0):
+    """A new batch, of the type and shapes of the training batch."""
+    batch = jax.jit(case.task.fresh)(run_key(5, seed), case.problem, case.config)
+    like = lambda x: (x.shape, x.dtype)
+    assert jax.tree.map(like, batch) == jax.tree.map(like, case.batch)
+    return batch
+
+
+@pytest.mark.parametrize("settings", [{}, {"D": 2, "jstar": 1, "sigma_x": 0.3}], ids=str)
+def test_new_samples_have_the_law_of_the_old_ones(settings):
+    case = Made("group_sparse", seed=5, **{"n": 3000, **settings})
+    batch, other = drawn_anew(case), drawn_anew(case, seed=1)
+    sigma, star = float(case.config.noise_scale), int(case.config.relevant_group) - 1
+    for part in (case.batch, batch, other):
+        x, y = np.asarray(part.x), np.asarray(part.y)
+        np.testing.assert_array_equal(np.sign(x[:, star].T @ np.asarray(case.problem.truth)), y)
+        assert abs(x.mean()) < 4 * sigma / np.sqrt(x.size)
+        assert abs(x.var() / sigma**2 - 1) < 4 * np.sqrt(2 / x.size)
+        assert abs(y.mean()) < 4 / np.sqrt(len(y))
+    assert not np.any(batch.x == other.x) and not np.any(batch.x == case.batch.x)
+    np.testing.assert_array_equal(batch.weight, case.batch.weight)
+
+
+def test_new_samples_are_padded_as_the_old_ones():
+    plain, padded = Made("group_sparse"), Made("group_sparse", D=Size(9, 6), n=Size(24, 20))
+    batch, wide = drawn_anew(plain), drawn_anew(padded)
+    np.testing.assert_allclose(wide.x[:, :6, :20], batch.x, rtol=1e-12)
+    assert not np.any(wide.x[:, 6:]) and not np.any(wide.y[20:])
+
+
+@pytest.mark.parametrize("star", [1, 3, 6])
+def test_edges_go_to_the_relevant_group(star):
+    case = Made("group_sparse", jstar=star)
+    edges = np.asarray(jax.jit(case.task.edges)(case.batch, case.problem, case.config))
+    want = np.zeros((20, 6, 6), bool)
+    for query in range(6):
+        want[:, query, star - 1] = query != star - 1
+    np.testing.assert_array_equal(edges, want)
+
+
+@pytest.mark.parametrize("settings", [{}, {"D": 2, "jstar": 1}, {"d": 2, "D": 2, "n": 1}], ids=str)
+def test_nothing_but_the_relevant_group_tells_the_label(settings):
+    """The mirror image of the relevant group has the other label, beside the same other groups, so
+    that any answer has the mean of both logistic losses.
+    """
+    case = Made("group_sparse", seed=6, **settings)
+    test, star = case.problem.test, int(case.config.relevant_group) - 1
+    v = np.asarray(case.problem.truth)
+    u = np.asarray(test.x)[:, star].T @ v
+    np.testing.assert_array_equal(np.sign(u), test.y)
+    np.testing.assert_array_equal(np.sign(-u), -np.asarray(test.y))
+    f = np.linspace(-3, 3, 601)
+    least = np.min((np.log1p(np.exp(-f)) + np.log1p(np.exp(f))) / 2)
+    for information in ("prompt", "tokens"):
+        assert without(case, information) == pytest.approx(least, rel=1e-12)

@@ -2,12 +2,14 @@
 
 import itertools
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from helpers.on_tasks import Made, without_maps
 
 from jaxtheory.core.config import Size
+from jaxtheory.ops.draws import run_key
 from jaxtheory.tasks import patterns
 
 
@@ -135,3 +137,104 @@ def test_padded_samples_and_tokens_count_for_nothing():
     metrics = padded.metrics(fill, big)
     for name, value in plain.metrics().items():
         np.testing.assert_allclose(metrics[name], value, rtol=1e-12, err_msg=name)
+
+
+def without(case, information):
+    best = jax.jit(case.task.optimal_without, static_argnums=0)
+    return float(best(information, case.problem, case.config))
+
+
+def drawn_anew(case, seed=0):
+    """A new batch, of the type and shapes of the training batch."""
+    batch = jax.jit(case.task.fresh)(run_key(5, seed), case.problem, case.config)
+    like = lambda x: (x.shape, x.dtype)
+    assert jax.tree.map(like, batch) == jax.tree.map(like, case.batch)
+    return batch
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"flip": 0.2}, {"task": "multiclass", "C": 3, "R": 4, "sigma": 0.0}],
+    ids=str,
+)
+def test_new_samples_have_the_law_of_the_old_ones(settings):
+    case = Made("low_rank", seed=5, N=600, B=600, **settings)
+    C, R, U = settings.get("C", 2), settings.get("R", 2), np.asarray(case.problem.patterns)
+    sigma, flip = settings.get("sigma", 0.1), settings.get("flip", 0.0)
+    batch, other = drawn_anew(case), drawn_anew(case, seed=1)
+    for part in (case.batch, batch, other):
+        pattern, label, tokens = map(np.asarray, (part.pattern, part.label, part.tokens))
+        voting = np.where(pattern < R, pattern % C, -1)
+        counts = np.array([(voting == c).sum(axis=1) for c in range(C)])
+        np.testing.assert_array_equal(np.sort(counts, axis=0)[-2:].T, [[3, 9]] * 600)
+        kind = counts.argmax(axis=0)
+        np.testing.assert_array_equal(np.bincount(kind), [600 // C] * C)  # in turn
+        flipped = (kind + 1) % C == label
+        np.testing.assert_array_equal(flipped, kind != label)
+        assert abs(flipped.mean() - flip) <= 4 * np.sqrt(flip * (1 - flip) / 600)
+        noise = tokens - U[pattern]
+        assert abs(noise.mean()) <= 4 * sigma / np.sqrt(noise.size)
+        assert abs(noise.var() - sigma**2) <= 4 * sigma**2 * np.sqrt(2 / noise.size)
+    assert np.any(batch.pattern != other.pattern) and np.any(batch.label != other.label)
+    np.testing.assert_array_equal(batch.weight, case.batch.weight)
+
+
+@pytest.mark.parametrize("settings", [{}, {"nrel": Size(12, 9)}, {"counts": "random"}], ids=str)
+def test_edges_go_to_the_labels_tokens(settings):
+    case = Made("low_rank", seed=6, **settings)
+    edges = np.asarray(jax.jit(case.task.edges)(case.batch, case.problem, case.config))
+    pattern, label, L = np.asarray(case.batch.pattern), case.batch.label, 30
+    want = np.zeros(edges.shape, bool)
+    for b, query, key in itertools.product(range(8), range(edges.shape[1]), range(L)):
+        want[b, query, key] = query != key and pattern[b, key] == label[b]
+    np.testing.assert_array_equal(edges, want)
+
+
+def hinge(F, label):
+    """The hinge loss of C outputs, one to a class."""
+    return max(0, 1 - F[label] + max(value for k, value in enumerate(F) if k != label))
+
+
+def least_hinge(C, nrel, nconf, counts):
+    """The least loss, over outputs on a grid, given the votes for other classes than the label's;
+    from all pairs of classes and all votes.
+    """
+    n, law = nrel + nconf, {}
+    exact = [(True,) * nrel + (False,) * nconf]
+    every = itertools.product((True, False), repeat=n)
+    for votes in exact if counts == "exact" else list(every):
+        chance = 1 if counts == "exact" else np.prod([(nrel if v else nconf) / n for v in votes])
+        for first, second in itertools.permutations(range(C), 2):
+            label = first if 2 * sum(votes) >= n else second
+            cast = [first if v else second for v in votes]
+            remaining = tuple(0 if c == label else cast.count(c) for c in range(C))
+            posterior = law.setdefault(remaining, np.zeros(C))
+            posterior[label] += chance / (C * (C - 1))
+    grid = list(itertools.product(np.linspace(-1, 1, 5), repeat=C))
+    return sum(min(sum(p[y] * hinge(F, y) for y in range(C)) for F in grid) for p in law.values())
+
+
+@pytest.mark.parametrize("counts", ["exact", "random"])
+@pytest.mark.parametrize(
+    ("C", "nrel", "nconf"), [(2, 1, 0), (2, 2, 1), (2, 3, 1), (2, 4, 2), (3, 2, 1), (3, 2, 0)]
+)
+def test_the_optimum_without_the_labels_tokens_is_that_of_all_votes(C, nrel, nconf, counts):
+    classes = {} if C == 2 else {"task": "multiclass", "C": C, "R": C}
+    for size in (nrel, Size(6, nrel)):
+        case = Made("low_rank", nrel=size, nconf=nconf, counts=counts, sigma=0.0, **classes)
+        want = least_hinge(C, nrel, nconf, counts)
+        np.testing.assert_allclose(without(case, "tokens"), want, rtol=1e-12, atol=1e-15)
+        assert without(case, "prompt") == 1
+
+
+def test_under_strong_noise_only_a_loss_of_one_is_known():
+    assert np.isnan(without(Made("low_rank", sigma=0.8), "tokens"))
+    assert without(Made("low_rank", sigma=0.8, nconf=0), "tokens") == 1
+    many = Made("low_rank", sigma=0.8, task="multiclass", C=3, R=3)
+    assert without(many, "tokens") == 1
+
+
+@pytest.mark.parametrize("C", [2, 3])
+def test_the_best_constant_has_hinge_loss_one(C):
+    grid = itertools.product(np.linspace(-1, 1, 9), repeat=C)
+    assert min(np.mean([hinge(F, y) for y in range(C)]) for F in grid) == 1

@@ -1,11 +1,15 @@
 """The task of nearest neighbors."""
 
+import itertools
+
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from helpers.on_tasks import Made, one_hot_maps, without_maps
 
 from jaxtheory.core.config import Size
+from jaxtheory.ops.draws import run_key
 
 
 def test_the_network_sees_the_tokens_of_the_theory():
@@ -72,3 +76,120 @@ def test_padded_examples_and_prompts_count_for_nothing():
     metrics = padded.metrics(fill, big)
     for name, value in plain.metrics().items():
         np.testing.assert_allclose(metrics[name], value, rtol=1e-9, err_msg=name)
+
+
+def without(case, information):
+    best = jax.jit(case.task.optimal_without, static_argnums=0)
+    return float(best(information, case.problem, case.config))
+
+
+def drawn_anew(case, seed=0):
+    """A new batch, of the type and shapes of the training batch."""
+    batch = jax.jit(case.task.fresh)(run_key(5, seed), case.problem, case.config)
+    like = lambda x: (x.shape, x.dtype)
+    assert jax.tree.map(like, batch) == jax.tree.map(like, case.batch)
+    return batch
+
+
+LAWS = ("averaged", "gaussian", "rademacher", "code", "even")
+
+
+@pytest.mark.parametrize("labels", LAWS)
+def test_new_prompts_have_the_law_of_the_old_ones(labels):
+    case = Made("nearest_neighbor", seed=4, B=3000, labels=labels)
+    batch, other = drawn_anew(case), drawn_anew(case, seed=1)
+    for part in (case.batch, batch, other):
+        x, q, _, nearest, y, _ = map(np.asarray, part)
+        np.testing.assert_allclose(np.linalg.norm(x, axis=2), 1, rtol=1e-12)
+        np.testing.assert_array_equal(
+            nearest, np.argmin(np.linalg.norm(x - q[:, None], axis=2), axis=1)
+        )
+        for points in (x.reshape(-1, 4), q):  # E x = 0 and E x x^T = I / 4
+            moments = points.T @ points / len(points)
+            assert np.all(abs(points.mean(axis=0)) < 4 * 0.5 / np.sqrt(len(points)))
+            np.testing.assert_allclose(moments, np.eye(4) / 4, atol=4 * 0.25 / len(points) ** 0.5)
+        scale = np.sqrt(2 if labels in LAWS[:2] else 1)
+        np.testing.assert_allclose(y.T @ y / 3000, np.eye(4), atol=4 * scale / np.sqrt(3000))
+        assert np.all(abs(y.mean(axis=0)) < 4 / np.sqrt(3000))
+    assert not np.any(batch.x == other.x) and np.any(batch.y != other.y)
+    np.testing.assert_array_equal(batch.weight, case.batch.weight)
+
+
+@pytest.mark.parametrize("N", [4, Size(7, 4), 1])
+def test_edges_go_to_the_nearest_example(N):
+    case = Made("nearest_neighbor", seed=5, N=N)
+    edges = np.asarray(jax.jit(case.task.edges)(case.batch, case.problem, case.config))
+    x, q = np.asarray(case.batch.x)[:, : Size.wrap(N).n], np.asarray(case.batch.q)
+    near = np.argmin(np.linalg.norm(x - q[:, None], axis=2), axis=1)
+    want = np.zeros((12, Size.wrap(N).cap + 1, Size.wrap(N).cap + 1), bool)
+    for b, query in itertools.product(range(12), range(want.shape[1])):
+        want[b, query, near[b]] = query != near[b]
+    np.testing.assert_array_equal(edges, want)
+
+
+def implied(N):
+    """The probability that N - 1 products of signs imply the other one, from all signs."""
+    bits = N.bit_length()
+    signs = np.array(list(itertools.product((-1, 1), repeat=bits)))
+    labels = np.array(
+        [np.prod(signs[:, [j for j in range(bits) if k >> j & 1]], axis=1) for k in range(1, N + 1)]
+    )
+    sure = []
+    for i in range(N):
+        means = {}
+        for label, others in zip(labels[i], np.delete(labels, i, axis=0).T, strict=True):
+            means.setdefault(tuple(others), []).append(label)
+        sure.append(np.mean([np.mean(group) ** 2 for group in means.values()]))
+    return np.mean(sure)
+
+
+def test_labels_of_a_code_are_told_by_those_enumerated():
+    case = Made("nearest_neighbor", labels="code")
+    at = lambda n: case.task.optimal_without("tokens", None, case.config.replace(N=Size(17, n)))
+    values = jax.jit(jax.vmap(at))(jnp.arange(1, 18))
+    np.testing.assert_allclose(values, [(1 - implied(N)) / 2 for N in range(1, 18)], rtol=1e-12)
+
+
+@pytest.mark.parametrize("labels", LAWS)
+def test_independent_labels_are_not_told(labels):
+    case = Made("nearest_neighbor", labels=labels, N=2, M=4000)
+    test = case.problem.test
+    label = np.asarray(test.y)[np.arange(4000), np.asarray(test.nearest)]
+    other = np.asarray(test.y)[np.arange(4000), 1 - np.asarray(test.nearest)]
+    for product, information in ((label * np.sign(other), "tokens"), (label, "prompt")):
+        assert abs(np.mean(product)) < 4 * np.std(product) / np.sqrt(4000)
+        assert without(case, information) == 0.5
+    assert abs(np.mean(label**2) - 1) <= 4 * np.std(label**2) / np.sqrt(4000)
+
+
+@pytest.mark.parametrize(("d", "N"), [(2, 3), (2, 4), (3, 5), (6, 8), (4, 1)])
+def test_even_labels_are_told_up_to_a_sign_of_the_example(d, N):
+    """The sign g at two independent points nearer to the query than the other examples, drawn until
+    they are: the mean product is the square of the mean of g.
+    """
+    rng, count = np.random.default_rng(d + N), 20000
+
+    def points(*shape):
+        x = rng.normal(size=(*shape, d))
+        return x / np.linalg.norm(x, axis=-1, keepdims=True)
+
+    q, x = points(count), points(count, N)
+    bound = np.sort(np.einsum("bnd,bd->bn", x, q), axis=1)[:, -2] if N > 1 else np.full(count, -1)
+
+    def sign_in_cap():
+        values, left = np.zeros(count), np.arange(count)
+        while len(left):
+            x = points(len(left))
+            inside = np.sum(x * q[left], axis=1) >= bound[left]
+            first = x[inside, 0]
+            values[left[inside]] = np.where(d * first**2 <= 1, 1, -1)
+            left = left[~inside]
+        return values
+
+    product = sign_in_cap() * sign_in_cap()
+    P = implied(N)
+    case = Made("nearest_neighbor", labels="even", d=d, N=N)
+    standard = P * np.std(product) / np.sqrt(count) / 2
+    assert abs(without(case, "tokens") - (1 - P * np.mean(product)) / 2) <= 4 * standard
+    padded = Made("nearest_neighbor", labels="even", d=Size(d + 2, d), N=Size(N + 3, N))
+    assert without(padded, "tokens") == pytest.approx(without(case, "tokens"), rel=1e-10)

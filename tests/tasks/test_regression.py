@@ -1,5 +1,8 @@
 """The task of regression in context."""
 
+import itertools
+
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -141,3 +144,80 @@ def test_padded_sizes_count_for_nothing(N):
         np.testing.assert_allclose(padded.optimal()[name], value, rtol=1e-4, err_msg=name)
     outputs = jnp.pad(fill(plain.batch), ((0, 3), (0, 0), (0, 0)), constant_values=2.0)
     np.testing.assert_allclose(padded.loss(outputs), plain.loss(), rtol=1e-5)
+
+
+def without(case, information):
+    best = jax.jit(case.task.optimal_without, static_argnums=0)
+    return float(best(information, case.problem, case.config))
+
+
+def drawn_anew(case, seed=0):
+    """A new batch, of the type and shapes of the training batch."""
+    batch = jax.jit(case.task.fresh)(run_key(5, seed), case.problem, case.config)
+    like = lambda x: (x.shape, x.dtype)
+    assert jax.tree.map(like, batch) == jax.tree.map(like, case.batch)
+    return batch
+
+
+@pytest.mark.parametrize("c", [0.0, 0.3, 1.0])
+def test_new_prompts_have_the_law_of_the_old_ones(c):
+    case = Made(NAME, seed=8, c=c, P=3000)
+    batch, other = drawn_anew(case), drawn_anew(case, seed=1)
+    variance = np.array([3, 2, 1]) / 6
+    for part in (case.batch, batch, other):
+        x, y, query, label, fixed = map(np.asarray, part.prompts)
+        assert abs(fixed.mean() - c) <= 4 * np.sqrt(c * (1 - c) / 3000)
+        for values in (x.reshape(-1, 3), query):
+            error = np.sqrt(2 / len(values))
+            np.testing.assert_allclose(np.mean(values**2, axis=0) / variance, 1, atol=4 * error)
+            assert np.all(abs(values.mean(axis=0)) < 4 * np.sqrt(variance / len(values)))
+        task = np.asarray(case.problem.task)
+        np.testing.assert_allclose(y[fixed], x[fixed] @ task, rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(label[fixed], query[fixed] @ task, rtol=1e-4, atol=1e-4)
+        new = np.array([np.linalg.lstsq(x[i], y[i])[0] for i in np.flatnonzero(~fixed)])
+        if len(new):
+            assert abs(np.mean(new**2) - 1) < 4 * np.sqrt(2 / new.size)
+    assert not np.any(batch.prompts.x == other.prompts.x)
+    np.testing.assert_array_equal(batch.weight, case.batch.weight)
+
+
+@pytest.mark.parametrize("N", [6, Size(9, 6), 1])
+def test_edges_go_from_the_query_to_the_examples(N):
+    case = Made(NAME, N=N)
+    edges = np.asarray(jax.jit(case.task.edges)(case.batch, case.problem, case.config))
+    n, cap = Size.wrap(N).n, Size.wrap(N).cap
+    want = np.zeros((12, cap + 1, cap + 1), bool)
+    for key in range(n):
+        want[:, n, key] = True
+    np.testing.assert_array_equal(edges, want)
+
+
+@pytest.mark.parametrize("settings", [{"c": 0.0}, {"c": 0.3, "a": -0.5}, {"c": 1.0}], ids=str)
+def test_the_optimum_without_examples_is_the_variance_of_the_label(settings):
+    """Queries +-sqrt(lambda) have the second moments of Gaussian ones, and all are enumerated. The
+    label of a query q is N(0, |q|^2), or <w, q> of the fixed w, and its variance is the loss.
+    """
+    case = Made(NAME, seed=9, D=Size(6, 4), trL=2.5, **settings)
+    c, w = settings["c"], np.asarray(case.problem.task)[:4]
+    variance = np.arange(4, 0, -1.0) ** settings.get("a", 1.0)
+    variance *= 2.5 / variance.sum()
+    squares, known = [], []
+    for signs in itertools.product((-1, 1), repeat=4):
+        q = np.array(signs) * np.sqrt(variance)
+        square, mean = (1 - c) * q @ q + c * (w @ q) ** 2, c * w @ q
+        squares.append(square)
+        known.append(square - mean**2)
+    np.testing.assert_allclose(without(case, "prompt"), np.mean(squares), rtol=1e-5)
+    np.testing.assert_allclose(without(case, "tokens"), np.mean(known), rtol=1e-5, atol=1e-12)
+
+
+def test_answers_without_examples_have_these_losses():
+    case = Made(NAME, seed=10, c=0.4, Pt=20000)
+    _, _, query, label, _ = map(np.asarray, case.problem.test.prompts)
+    for information, answer in (("prompt", 0.0), ("tokens", 0.4)):
+        error = (label - answer * (query @ np.asarray(case.problem.task))) ** 2
+        standard = np.std(error) / np.sqrt(len(error))
+        assert abs(np.mean(error) - without(case, information)) < 4 * standard
+    shares = jnp.array([0.0, 0.4])
+    vary = lambda c: case.task.optimal_without("tokens", case.problem, case.config.replace(c=c))
+    assert float(jax.vmap(vary)(shares)[1]) == pytest.approx(without(case, "tokens"))

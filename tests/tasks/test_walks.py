@@ -109,3 +109,41 @@ def test_questions_are_answered_by_their_sentences(kind):
     metrics = case.metrics(sure)
     assert metrics["accuracy"] == pytest.approx(1)
     assert metrics["loss"] == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize(("p", "K"), [(0.7, 6), (0.5, 4), (1.0, 5), (0.0, 3)])
+def test_without_the_parent_the_best_answer_is_two_steps_from_the_state_before(p, K):
+    """By enumeration of all walks, with the last state but one hidden."""
+    N = 5
+    hidden = {}
+    for first, *steps in itertools.product(range(K), *[(1, -1)] * (N - 1)):
+        states = [first]
+        for step in steps:
+            states.append((states[-1] + step) % K)
+        chance = np.prod([p if step == 1 else 1 - p for step in steps]) / K
+        law = hidden.setdefault(tuple(states[:-2]), np.zeros(K))
+        law[states[-1]] += chance
+    table = np.array(list(hidden.values()))
+    some, prior = table > 0, table.sum(axis=1, keepdims=True)
+    want = -np.sum(table[some] * np.log((table / np.where(prior > 0, prior, 1))[some]))
+    case = Made("random_walk", K=K, N=N, M=N, p=p)
+    without = lambda word: case.task.optimal_without(word, case.problem, case.config)
+    np.testing.assert_allclose(without("tokens"), want, rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(without("prompt"), np.log(K), rtol=1e-12)
+
+
+def test_fresh_walks_are_other_walks_of_the_same_law():
+    case = Made("random_walk", p=0.7)
+    one, other = (case.task.fresh(jax.random.key(i), case.problem, case.config) for i in (1, 2))
+    assert one.s.shape == case.batch.s.shape and not np.array_equal(one.s, other.s)
+    steps = (np.diff(np.asarray(one.s)[:, :-1], axis=1) % 5) == 1
+    assert abs(steps.mean() - 0.7) < 4 * (0.21 / steps.size) ** 0.5
+
+
+def test_edges_lead_to_the_parent_from_all_other_positions():
+    case = Made("random_walk")
+    edges = np.asarray(case.task.edges(case.batch, case.problem, case.config))
+    want = np.zeros((9, 9), bool)
+    want[:, 7] = True
+    want[7, 7] = False
+    np.testing.assert_array_equal(edges, np.broadcast_to(want, (20, 9, 9)))
