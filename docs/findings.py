@@ -155,11 +155,8 @@ THEORIES: dict[str, tuple[Finding, ...]] = {
 LADDERS: dict[str, tuple[Finding, ...]] = {
     "random_walk": (
         Finding(
-            "At p = 1, where the theorem's model guesses, every rung from separate weights on answers rightly",
-            rests_on=("NW-1", "NW-2"),
-        ),
-        Finding(
-            "At p = 0.5 and 0.7 some head selects the parent in most networks", rests_on=("NW-4",)
+            "Networks that have learned the walk use the parent, and with AdamW, residual stream, norm and MLP hardly anything else",
+            rests_on=("NW-74", "NW-75", "NW-76"),
         ),
     ),
     "attention_pruning": (
@@ -188,27 +185,18 @@ LADDERS: dict[str, tuple[Finding, ...]] = {
     ),
     "nearest_neighbor": (
         Finding(
-            "One layer of one head answers with the sign of the nearest label on at least 0.88 of the prompts, with residual, layer norm and MLP as without",
-            rests_on=("NW-23",),
-        ),
-        Finding("Its nearest example has at least 0.75 of the attention", rests_on=("NW-22",)),
-        Finding(
-            "No head of two layers of four gives the nearest example more than 0.8 of the attention",
-            rests_on=("NW-25",),
+            "Networks that have learned use the nearest example, and with AdamW, residual stream, norm and MLP nothing else",
+            rests_on=("NW-81", "NW-82"),
         ),
     ),
     "group_sparse": (
         Finding(
+            "Networks that have learned to classify use the relevant group, and with AdamW, residual stream, norm and MLP nothing else",
+            rests_on=("NW-77", "NW-78", "NW-79"),
+        ),
+        Finding(
             "Trained weights of one layer raise the downstream accuracy with 20 samples by at least 0.03",
             rests_on=("NW-51",),
-        ),
-        Finding(
-            "In one layer with AdamW some head gives the relevant group at least 0.85 of the attention",
-            rests_on=("NW-12",),
-        ),
-        Finding(
-            "With two layers of four heads no head gives the group at place 4 more than 0.75 of it",
-            rests_on=("NW-14",),
         ),
     ),
     "low_rank": (

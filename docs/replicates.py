@@ -115,7 +115,7 @@ def tell(line: str) -> None:
 def main() -> None:
     """Run figures until all are there or the time is over."""
     parser = argparse.ArgumentParser(description=__doc__)
-    choices = (*evidence.KEYS, *evidence.LATER)
+    choices = (*evidence.KEYS, *evidence.LATER, *evidence.OF_LADDERS)
     parser.add_argument("--key", type=int, choices=choices, required=True)
     parser.add_argument("--store", type=Path, default=Path("results"))
     parser.add_argument("--minutes", type=float, default=float("inf"))

@@ -116,7 +116,7 @@ if __name__ == "__main__":
     judge()
     found = evidence.load()
     evidence.write(evidence.pages(found) | {verdict_map.FILE: verdict_map.draw(found)})
-    for key in (*evidence.KEYS, *evidence.LATER):
+    for key in (*evidence.KEYS, *evidence.LATER, *evidence.OF_LADDERS):
         if older := replicates.stale(key):
             replicates.tell(f"made by other code under key {key}: {', '.join(older)}")
     known = jaxtheory.figures.entries()

@@ -17,7 +17,6 @@ from jaxtheory.claims import Finding, Measure, at_least, derived, last
 from jaxtheory.theories.group_sparse import data as law
 
 from . import Ladder, Trained, panels, parts, rungs_from
-from .network_groups import GROUPS
 
 TASK = jaxtheory.tasks.group_sparse
 SAMPLES = "downstream_samples"
@@ -62,8 +61,13 @@ def trained_on(trained: Trained) -> Mapping[str, xr.DataArray]:
     return accuracies
 
 
-DOWNSTREAM: Ladder = GROUPS._replace(
+DOWNSTREAM = Ladder(
+    name="group_sparse",
+    data={"group_dim": 4, "num_groups": 6, "num_samples": 500},
     axis=SAMPLES,
+    theorem={"settings": {}, "steps": 300},
+    read=lambda data: {"loss": data.test_loss, "accuracy": data.accuracy},
+    sgd=0.5,
     names=("from_trained", "from_scratch"),
     more=lambda steps: {"save_params": [0, steps]},
     also=trained_on,

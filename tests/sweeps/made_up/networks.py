@@ -6,7 +6,6 @@ import xarray as xr
 from . import Case
 
 THEOREM = "theorem's model"
-P, STAR, DELTA = "clockwise_probability", "relevant_group", "separation"
 SIGMA, ALPHA = "noise", "concentration"
 SAMPLES, RHO = "downstream_samples", "pruning_ratio"
 
@@ -36,67 +35,71 @@ def by_rung(theorem, default, **named):
     return lambda rung, x: theorem if rung == THEOREM else named.get(rung, default)
 
 
+def cells(**values):
+    """A dataset of networks by cell; each value is a number, or a function of the cell."""
+
+    def make(options):
+        coords = {"cell": list(options["cells"]), "seed": range(options["seeds"])}
+        spread = np.linspace(-0.01, 0.01, options["seeds"])
+
+        def array(value):
+            number = value if callable(value) else lambda cell: value
+            return (("cell", "seed"), np.array([number(cell) + spread for cell in coords["cell"]]))
+
+        return xr.Dataset({name: array(value) for name, value in values.items()}, coords)
+
+    return make
+
+
 CASES = {
-    "networks: walks as measured": Case(
+    "networks: walks that are learned by their tokens": Case(
         "network_walk",
-        ladder(
-            P,
-            accuracy=lambda rung, x: 1 / 6 if rung == THEOREM and x == 1 else max(x, 1 - x),
-            parent_attention=lambda rung, x: 0.05 if x == 1 else 0.98,
-            parent_selected=lambda rung, x: float(x < 1),
-        ),
-        "1 2 3 4 5",
+        cells(closed=0.95, used=1.2, others=0.01, parent_attention=0.9, rate=0.01),
+        "74 75 76",
         drawn=True,
     ),
-    "networks: walks the other way around": Case(
+    "networks: walks that are learned otherwise": Case(
         "network_walk",
-        ladder(
-            P,
-            accuracy=lambda rung, x: 1.0 if rung == THEOREM else 0.5,
-            parent_attention=lambda rung, x: 0.3 if rung == THEOREM else 0.9,
-            parent_selected=lambda rung, x: float(x == 1),
+        cells(
+            closed=lambda cell: 0.95 if "AdamW" in cell else 0.3,
+            used=0.2,
+            others=0.8,
+            parent_attention=0.4,
+            rate=0.01,
         ),
         "",
     ),
-    "networks: groups as measured": Case(
+    "networks: groups that are learned by their tokens": Case(
         "network_groups",
-        ladder(
-            STAR,
-            accuracy=0.97,
-            group_attention=by_rung(0.88, 0.96, **{"+ depth 2": 0.5}),
-            downstream_attention=by_rung(np.nan, 0.96, **{"+ depth 2": 0.5}),
-        ),
-        "11 12 13 14",
+        cells(closed=0.95, used=1.2, others=0.01, group_attention=0.9, rate=0.01),
+        "77 78 79",
         drawn=True,
     ),
-    "networks: groups that only two layers select": Case(
+    "networks: groups that are learned otherwise": Case(
         "network_groups",
-        ladder(
-            STAR,
-            accuracy=0.7,
-            group_attention=by_rung(0.3, 0.4, **{"+ depth 2": 0.97}),
-            downstream_attention=by_rung(np.nan, 0.4),
+        cells(
+            closed=lambda cell: 0.95 if "AdamW" in cell else 0.3,
+            used=0.2,
+            others=0.8,
+            group_attention=0.4,
+            rate=0.01,
         ),
         "",
     ),
-    "networks: neighbors as measured": Case(
+    "networks: neighbors that are learned by their tokens": Case(
         "network_neighbor",
-        ladder(
-            DELTA,
-            accuracy=by_rung(0.93, 0.93),
-            nearest_attention=by_rung(0.82, 0.85, **{"+ depth 2": 0.6}),
-            shift_error=lambda rung, x: 0.06 if x < 0.3 else 0.02,
-        ),
-        "21 22 23 24 25",
+        cells(closed=0.95, used=1.2, others=0.01, nearest_attention=0.9, rate=0.01),
+        "80 81 82",
         drawn=True,
     ),
-    "networks: neighbors that are not found": Case(
+    "networks: neighbors that are learned otherwise": Case(
         "network_neighbor",
-        ladder(
-            DELTA,
-            accuracy=0.6,
-            nearest_attention=by_rung(0.3, 0.3, **{"+ depth 2": 0.95}),
-            shift_error=0.8,
+        cells(
+            closed=lambda cell: 0.95 if "AdamW" in cell else 0.3,
+            used=0.2,
+            others=0.8,
+            nearest_attention=0.4,
+            rate=0.01,
         ),
         "",
     ),

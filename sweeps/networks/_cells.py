@@ -1,0 +1,293 @@
+"""Networks that have learned: from the theorem's model to the standard Transformer, by factors.
+
+Three factors of two levels each, optimizer, block and size, make eight networks; the theorem's own
+model stands beside them. Samples are drawn anew in each step. The learning rate of each network is
+the best of five on other seeds. A network has learned its task where it closes nine tenths of the
+gap from the best answer that ignores the prompt to the best one that there is.
+
+What a network uses is told by cutting edges of its attention, in all heads of all layers: at a cut
+edge the mean value over the sequences is read. `used` is the rise of the loss where the edges to
+the tokens of the theorem are cut, over the gap to the best answer without them; `others` is that
+where all other edges are cut.
+"""
+
+import functools
+import itertools
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+from jaxtyping import Array, Float
+
+import jaxtheory
+from jaxtheory import Claim, networks, plot
+from jaxtheory.claims import Measure, at_least, at_most, derived, last
+
+THEOREM = "theorem's model"
+FACTORS: dict[str, dict[str, dict[str, Any]]] = {
+    "optimizer": {
+        "SGD": {"algorithm": "sgd"},
+        "AdamW": {"algorithm": "adamw", "warmup": 50},
+    },
+    "block": {
+        "attention": {"residual": False, "norm": "none", "mlp": "none"},
+        "block": {"residual": True, "norm": "pre-layernorm", "mlp": "gelu"},
+    },
+    "size": {
+        "1 × 1": {"depth": 1, "heads": 1},
+        "2 × 4": {"depth": 2, "heads": 4},
+    },
+}
+CELLS = {
+    ", ".join(levels): functools.reduce(
+        lambda settings, pair: settings | FACTORS[pair[0]][pair[1]],
+        zip(FACTORS, levels, strict=True),
+        dict[str, Any](),
+    )
+    for levels in itertools.product(*FACTORS.values())
+}
+ALL = [THEOREM, *CELLS]
+ADAM = [cell for cell in CELLS if cell.startswith("AdamW, block")]
+RATES = {"sgd": [0.03, 0.1, 0.3, 1.0, 3.0], "adamw": [3e-4, 1e-3, 3e-3, 1e-2, 3e-2]}
+TUNING: dict[str, Any] = {"key": 100, "seeds": 2}  # the runs that choose the rate
+LEARNED = 0.9  # the share of the gap from which on a network has learned
+MEASURES = ("closed", "used", "others")
+
+
+class Ladder(NamedTuple):
+    """A data law as the networks of all cells share it.
+
+    name: the theory and the task. data: fields of the config. theorem: settings, steps and
+    algorithm of the theorem's own model. read: what the theorem's model has of the metrics.
+    metrics: the metrics of the task that are kept.
+    """
+
+    name: str
+    data: dict[str, Any]
+    theorem: dict[str, Any]
+    read: Callable[[xr.Dataset], Mapping[str, xr.DataArray]]
+    metrics: tuple[str, ...]
+
+
+@functools.cache
+def network(name: str) -> jaxtheory.Theory:
+    """The theory of the Transformer on fresh samples of a task."""
+    return networks.transformer(jaxtheory.tasks.fresh(jaxtheory.tasks.get(name)))
+
+
+def levels(name: str, _params: Any, problem: Any, config: Any) -> Float[Array, " 3"]:
+    """The best loss, and that without the prompt and without the tokens of the theorem."""
+    task: Any = jaxtheory.tasks.get(name)
+    without = [task.optimal_without(word, problem, config) for word in ("prompt", "tokens")]
+    return jnp.stack([task.optimal(problem, config)["loss"], *without])
+
+
+def cut_loss(name: str, params: Any, problem: Any, config: Any, *, others: bool) -> Array:
+    """The loss where the edges to the tokens of the theorem are cut, or all others."""
+    task: Any = jaxtheory.tasks.get(name)
+
+    def edges(batch: Any, problem: Any, config: Any) -> Array:
+        own: Array = task.edges(batch, problem, config)
+        return ~own & ~jnp.eye(own.shape[1], dtype=bool)[None] if others else own
+
+    changed = networks.intervene(network(name), networks.cut_edges(edges))
+    return jnp.asarray(changed.metrics(params, problem, config)["loss"])
+
+
+def observed(name: str) -> dict[str, Any]:
+    """Observables of a network, as arguments of a sweep."""
+    cut = functools.partial(cut_loss, name)
+    return {
+        "observe": {
+            "levels": functools.partial(levels, name),
+            "without": functools.partial(cut, others=False),
+            "only": functools.partial(cut, others=True),
+        },
+        "dims": {"levels": ("level",)},
+    }
+
+
+def measured(data: xr.Dataset, metrics: tuple[str, ...]) -> xr.Dataset:
+    """What a sweep of networks measures at its end."""
+    best, prompt, tokens = (data.levels.isel(level=i) for i in range(3))
+    closed = (prompt - data.loss) / (prompt - best)
+    found = {
+        "closed": last(closed),
+        "used": last((data.without - data.loss) / (tokens - best)),
+        "others": last((data.only - data.loss) / (tokens - best)),
+        **{name: last(data[name]) for name in metrics},
+    }
+    return xr.Dataset({name: values.astype(float).drop_attrs() for name, values in found.items()})
+
+
+def best_rate(theory: Any, config: Any, algorithm: str, steps: int, store: Path) -> float:
+    """The learning rate with the least mean loss after half of the steps, on other seeds."""
+    some = max(1, steps // 2)
+    data = jaxtheory.sweep(
+        theory,
+        config.replace(horizon=some),
+        vary={"rate": RATES[algorithm]},
+        steps=some,
+        record=[some],
+        algorithm=algorithm,
+        dtype="float32",
+        store=store,
+        **TUNING,
+    )
+    losses = last(data.loss).mean("seed", skipna=False).fillna(np.inf).values
+    return float(data.rate.values[np.argmin(losses)])
+
+
+def trained(
+    ladder: Ladder, folder: Path, key: int, progress: Any, *, cells: list[str], **options: Any
+) -> xr.Dataset:
+    """What the networks of the cells and the theorem's model do, by cell and seed.
+
+    The sweep of each is stored in the folder, and read from it if it is there.
+    """
+    begun, found = time.perf_counter(), []
+    for done, cell in enumerate(cells, start=1):
+        run = _theorem if cell == THEOREM else functools.partial(_network, CELLS.get(cell, {}))
+        found.append(run(ladder, folder / str(ALL.index(cell)), key, options))
+        if progress is not None:
+            spent = time.perf_counter() - begun
+            progress("cell", done, len(cells), spent / done * (len(cells) - done))
+    whole = xr.concat(found, "cell", join="override", combine_attrs="drop", data_vars="all")
+    return whole.assign_coords(cell=cells)
+
+
+def _theorem(ladder: Ladder, folder: Path, key: int, options: Mapping[str, Any]) -> xr.Dataset:
+    theory = jaxtheory.theories.get(ladder.name)
+    steps = min(ladder.theorem["steps"], options["own_steps"])
+    data = jaxtheory.sweep(
+        theory,
+        theory.Config(**ladder.data, **ladder.theorem["settings"]),
+        seeds=options["seeds"],
+        key=key,
+        steps=steps,
+        record=[steps],
+        algorithm=ladder.theorem.get("algorithm"),
+        store=folder,
+        dtype="float32",
+    )
+    read = {name: last(values) for name, values in ladder.read(data).items()}
+    missing = xr.DataArray(np.full(options["seeds"], np.nan), {"seed": data.seed}, ["seed"])
+    names = (*MEASURES, *ladder.metrics, "rate")
+    found = {name: read.get(name, missing).astype(float).drop_attrs() for name in names}
+    return xr.Dataset(found)
+
+
+def _network(
+    settings: dict[str, Any], ladder: Ladder, folder: Path, key: int, options: Mapping[str, Any]
+) -> xr.Dataset:
+    fields, theory, steps = dict(settings), network(ladder.name), options["steps"]
+    algorithm = fields.pop("algorithm")
+    config = theory.Config(**ladder.data, **fields, width=options["width"], horizon=steps)
+    rate = best_rate(theory, config, algorithm, steps, folder / "rates")
+    data = jaxtheory.sweep(
+        theory,
+        config.replace(rate=rate),
+        seeds=options["seeds"],
+        key=key,
+        steps=steps,
+        record=[steps],
+        algorithm=algorithm,
+        dtype="float32",
+        store=folder / "networks",
+        **observed(ladder.name),
+    )
+    found = measured(data, ladder.metrics)
+    return found.assign(rate=xr.full_like(found.closed, rate))
+
+
+def parts(ladder: Ladder, steps: int, seeds: int = 8) -> dict[str, Any]:
+    """The experiment of a ladder and its options, as arguments of its Figure."""
+    base = {"seeds": seeds, "steps": steps, "own_steps": ladder.theorem["steps"], "width": 16}
+    few = [THEOREM, ADAM[-1]]
+    return {
+        "theory": None,
+        "config": None,
+        "experiment": functools.partial(trained, ladder),
+        "sweep": {"cells": ALL, **base},
+        "quick": {"cells": few, "seeds": 2, "steps": 20, "own_steps": 20, "width": 8},
+    }
+
+
+def learned(data: xr.Dataset, name: str, cells: list[str]) -> xr.DataArray:
+    """A measure of the networks of these cells that have learned their task, NaN for the others."""
+    return data[name].where(data.closed >= LEARNED).sel(cell=cells)
+
+
+def learns(number: str, task: str, least: int = 6) -> Claim:
+    """A claim: most of the eight networks learn the task."""
+    return Claim(
+        number,
+        origin=derived("measured"),
+        statement=f"At least {least} of the eight networks learn {task}: they close 0.9 of the gap from the best answer without the prompt to the best one.",
+        measure=Measure(
+            "networks of eight that close 0.9 of the gap",
+            lambda data: (data.closed.sel(cell=list(CELLS)) >= LEARNED).sum("cell"),
+        ),
+        bound=at_least(least),
+        panel=0,
+        why="What a network uses can be asked only of one that has learned something.",
+    )
+
+
+def uses(number: str, task: str, tokens: str, least: float = 0.5) -> Claim:
+    """A claim: networks that have learned lose half of the gap without the theorem's tokens."""
+    return Claim(
+        number,
+        origin=derived("measured"),
+        statement=f"Networks that have learned {task} use {tokens}: with the edges to them cut each loses at least {least:g} of the gap to the best answer without them.",
+        measure=Measure(
+            "rise of the loss without the theorem's edges, over the gap, least of those that learned",
+            lambda data: learned(data, "used", list(CELLS)).min("cell"),
+        ),
+        bound=at_least(least),
+        panel=1,
+        why="It is the mechanism of the theorem, by intervention and not by the size of attention.",
+    )
+
+
+def uses_no_others(
+    number: str, task: str, tokens: str, most: float = 0.1, expect: str = "holds"
+) -> Claim:
+    """A claim: networks that have learned lose a tenth of the gap at most without all others."""
+    return Claim(
+        number,
+        origin=derived("measured"),
+        statement=f"Networks with AdamW, residual stream, norm and MLP that have learned {task} use nothing but {tokens}: with all other edges cut each loses at most {most:g} of the gap.",
+        measure=Measure(
+            "rise of the loss without all other edges, over the gap, largest of those that learned",
+            lambda data: learned(data, "others", ADAM).max("cell"),
+        ),
+        bound=at_most(most),
+        expect=expect,
+        panel=2,
+        why="A network may also read what the theorem does not need.",
+    )
+
+
+def panels(data: xr.Dataset, shown: Mapping[str, str]) -> plot.Drawing:
+    """A panel for each measure: its median and range over the seeds, one cell below the other.
+
+    Marks are filled where the typical network has learned its task.
+    """
+    figure, (row,) = plot.panels(len(shown), width=2.0, across=len(shown))
+    places = np.arange(data.sizes["cell"])[::-1]
+    filled = (data.closed >= LEARNED).median("seed").values.astype(bool)
+    for ax, (name, label) in zip(row, shown.items(), strict=True):
+        low, middle, high = data[name].quantile([0, 0.5, 1], "seed", skipna=True).values
+        for place, full, *ends in zip(places, filled, low, middle, high, strict=True):
+            color = plot.COLORS[0]
+            ax.plot([ends[0], ends[2]], [place, place], color=color, lw=1)
+            ax.plot(ends[1], place, "o", color=color, mfc=color if full else "white", ms=5)
+        plot.ticks(ax.yaxis, places, data.cell.values if ax is row[0] else [""] * len(places))
+        plot.finish(ax, label, "")
+    plot.remark(figure, "Medians and ranges; filled: has learned its task (0.9 of the gap).")
+    return figure
