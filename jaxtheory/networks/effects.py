@@ -97,14 +97,14 @@ class _Edges:
 
     def __call__(self, params: Any, problem: Any, config: Any) -> Array:
         length = _shape(self.theory, params, problem, config)[3]
-        others = ~jnp.eye(length, dtype=bool)
+        from_elsewhere = ~jnp.eye(length, dtype=bool)
 
-        def without(key: Array) -> Array:
-            edges = others & (jnp.arange(length) == key)[None, :]
+        def loss_without(key: Array) -> Array:
+            edges = from_elsewhere & (jnp.arange(length) == key)[None, :]
             return _loss(self.theory, params, problem, config, cut_edges(edges))
 
         plain = _loss(self.theory, params, problem, config)
-        return jax.lax.map(without, jnp.arange(length)) - plain
+        return jax.lax.map(loss_without, jnp.arange(length)) - plain
 
 
 def _network(theory: Any) -> Theory:

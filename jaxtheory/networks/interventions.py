@@ -120,13 +120,13 @@ def patch(source: Callable, *, layer: int | None = None, head: int | None = None
     """
 
     def intervention(call: Call) -> Edit:
-        other = call.heads(*source(call.params, call.batch, call.problem, call.config))
+        heads_of_run = call.heads(*source(call.params, call.batch, call.problem, call.config))
 
         def change(at: int, _maps: Array, _values: Array, heads: Array) -> Array:
             if head is None:
-                return other[at]
+                return heads_of_run[at]
             _require_head(head, heads)
-            return heads.at[:, :, head].set(other[at][:, :, head])
+            return heads.at[:, :, head].set(heads_of_run[at][:, :, head])
 
         return Edit(layer, change)
 

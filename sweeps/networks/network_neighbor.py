@@ -38,7 +38,7 @@ FIGURE = Figure(
     **parts(PROMPTS, steps=2000),
     draw=draw,
     claims=(
-        learns("NW-80", TASK),
+        learns("NW-80", TASK, least=4),
         uses("NW-81", TASK, TOKENS),
         uses_no_others("NW-82", TASK, TOKENS),
     ),

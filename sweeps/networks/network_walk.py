@@ -44,8 +44,8 @@ FIGURE = Figure(
     **parts(WALK, steps=2000),
     draw=draw,
     claims=(
-        learns("NW-74", TASK),
+        learns("NW-74", TASK, least=5),
         uses("NW-75", TASK, TOKENS),
-        uses_no_others("NW-76", TASK, TOKENS),
+        uses_no_others("NW-76", TASK, TOKENS, most=0.2),
     ),
 )

@@ -27,8 +27,8 @@ def changed(*interventions, tokens=TOKENS):
     return llama.logits(WEIGHTS, tokens, CONFIG, interventions=interventions)
 
 
-def same(one, other):
-    np.testing.assert_allclose(one, other, atol=2e-5)
+def same(one, second):
+    np.testing.assert_allclose(one, second, atol=2e-5)
 
 
 @pytest.mark.parametrize(("layer", "head"), [(0, 0), (0, 3), (1, 2)])
@@ -62,10 +62,10 @@ def test_all_edges_cut_leave_nothing_of_the_other_tokens():
 
 def test_a_patched_run_is_the_other_run_where_the_stream_is_the_same():
     """Attention of all layers is that of other tokens; the first token's stream is its own."""
-    other = np.array(TOKENS)
-    other[:, 1:3] = TOKENS[::-1, 1:3]
-    patched = changed(networks.patch(lambda weights, tokens, problem, config: (weights, other)))
-    want = llama.logits(WEIGHTS, other, CONFIG)
+    second = np.array(TOKENS)
+    second[:, 1:3] = TOKENS[::-1, 1:3]
+    patched = changed(networks.patch(lambda weights, tokens, problem, config: (weights, second)))
+    want = llama.logits(WEIGHTS, second, CONFIG)
     same(patched[:, 3:], want[:, 3:])  # the tokens there are the same
     assert np.abs(want[:, 3:] - PLAIN[:, 3:]).max() > 0.01
     itself = networks.patch(lambda weights, tokens, problem, config: (weights, tokens), layer=1)

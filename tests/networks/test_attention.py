@@ -45,8 +45,8 @@ def test_ones_own_module_is_looked_into(module):
     )
     problem = theory.problem(jaxtheory.run_key(0, 1), config)
     params = theory.init(jax.random.key(1), problem, config)
-    without = networks.intervene(theory, networks.ablate(0, 0))
-    loss, changed = (t.metrics(params, problem, config)["loss"] for t in (theory, without))
+    loss_without = networks.intervene(theory, networks.ablate(0, 0))
+    loss, changed = (t.metrics(params, problem, config)["loss"] for t in (theory, loss_without))
     effects = networks.edge_effects(theory)(params, problem, config)
     assert loss != changed and effects.shape == (N,) and np.abs(effects[:-1]).min() > 0
     assert effects[-1] == pytest.approx(0, abs=1e-6)  # the token of the query is always the same

@@ -50,13 +50,13 @@ def test_a_patched_head_answers_for_the_other_run():
         params,
         batch._replace(s=jnp.roll(batch.s, 1, axis=0)),
     )
-    other = loss_of(LOGITS[np.roll(PARENTS, 1)])
-    assert under(networks.patch(turned)) == pytest.approx(other, abs=1e-5)
-    assert under(networks.patch(turned, layer=0, head=0)) == pytest.approx(other, abs=1e-5)
+    second = loss_of(LOGITS[np.roll(PARENTS, 1)])
+    assert under(networks.patch(turned)) == pytest.approx(second, abs=1e-5)
+    assert under(networks.patch(turned, layer=0, head=0)) == pytest.approx(second, abs=1e-5)
     assert under(networks.patch(turned, head=1)) == pytest.approx(PLAIN, abs=1e-5)
     start = jax.tree.map(jnp.zeros_like, PARAMS)
-    without = networks.patch(lambda params, batch, problem, config: (start, batch))
-    assert under(without) == pytest.approx(np.log(K), abs=1e-5)
+    loss_without = networks.patch(lambda params, batch, problem, config: (start, batch))
+    assert under(loss_without) == pytest.approx(np.log(K), abs=1e-5)
 
 
 def test_interventions_come_one_after_the_other():

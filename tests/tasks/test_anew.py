@@ -16,9 +16,9 @@ def test_samples_of_a_fresh_task_are_of_the_same_type_and_differ(name):
     batches = [task.sample(jax.random.key(i), case.problem, case.config) for i in (0, 0, 1)]
     shapes = [jax.tree.map(lambda x: (x.shape, x.dtype), batch) for batch in (case.batch, *batches)]
     assert all(one == shapes[0] for one in shapes)
-    one, again, other = (jax.tree.leaves(batch) for batch in batches)
+    one, again, second = (jax.tree.leaves(batch) for batch in batches)
     assert all(np.array_equal(a, b) for a, b in zip(one, again, strict=True))
-    assert not all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
+    assert not all(np.array_equal(a, b) for a, b in zip(one, second, strict=True))
 
 
 def test_a_task_without_fresh_samples_is_refused():

@@ -147,10 +147,10 @@ def test_padded_tokens_positions_and_samples_count_for_nothing():
     np.testing.assert_array_equal(at[:16, :9, :9], want)
     assert not np.any(at[:, :, 9:])
     for information in ("prompt", "tokens"):
-        without = [
+        loss_without = [
             c.task.optimal_without(information, c.problem, c.config) for c in (padded, plain)
         ]
-        np.testing.assert_allclose(*without, rtol=1e-12)
+        np.testing.assert_allclose(*loss_without, rtol=1e-12)
     best = padded.optimal()
     for name, value in plain.optimal().items():
         np.testing.assert_allclose(best[name], value, rtol=1e-12)
@@ -209,8 +209,8 @@ def test_edges_lead_to_what_the_query_attends_to(settings):
 
 def test_samples_are_fresh():
     case = Made("contextual_bigram", B=4000, seed=7)
-    one, other = (case.task.fresh(run_key(8, s), case.problem, case.config) for s in (0, 1))
-    assert not np.array_equal(one.tokens, other.tokens)
+    one, second = (case.task.fresh(run_key(8, s), case.problem, case.config) for s in (0, 1))
+    assert not np.array_equal(one.tokens, second.tokens)
     P = np.linalg.matrix_power(np.asarray(case.problem.law.transition), 200)
     for batch in (one, case.batch):
         share = np.bincount(np.asarray(batch.label), minlength=3) / 4000

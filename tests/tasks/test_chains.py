@@ -115,10 +115,10 @@ def test_padded_sizes_count_for_nothing():
     np.testing.assert_array_equal(at[:12, :8, :8], want)
     assert not np.any(at[:, 8:]) and not np.any(at[:, :, 8:])
     for information in ("prompt", "tokens"):
-        without = [
+        loss_without = [
             c.task.optimal_without(information, c.problem, c.config) for c in (padded, plain)
         ]
-        np.testing.assert_allclose(*without, rtol=1e-4)
+        np.testing.assert_allclose(*loss_without, rtol=1e-4)
     for name, value in plain.optimal().items():
         np.testing.assert_allclose(padded.optimal()[name], value, rtol=1e-4, err_msg=name)
 
@@ -198,7 +198,7 @@ def test_the_loss_without_parents_is_between_that_of_all_prompts_enumerated_and_
         known = (tuple(sorted(s)), s[-1])
         joint[known], label = joint.get(known, 0) + row, label + row
     bayes = -sum(np.sum(x * np.log(x / x.sum())) for x in joint.values())
-    test, without = case.problem.test, case.task.optimal_without
+    test, loss_without = case.problem.test, case.task.optimal_without
     y, s = np.asarray(test.target), np.asarray(test.s)
     shares = np.array([[np.sum(x == k) for k in range(S)] for x in s])
     by_shares = lambda a: -np.mean(np.sum(y * np.log((shares + a) / (T + S * a)), axis=1))
@@ -207,13 +207,13 @@ def test_the_loss_without_parents_is_between_that_of_all_prompts_enumerated_and_
     losses = -np.sum(y * logs, axis=1)
     error = losses.std() / math.sqrt(len(y))
     assert abs(losses.mean() - bayes) <= 4 * error  # the test prompts stand for all
-    got = without("tokens", case.problem, case.config)
+    got = loss_without("tokens", case.problem, case.config)
     more = -np.sum(y * np.log(chains.unordered(case.problem, case.config)), axis=1) - losses
     np.testing.assert_allclose(got, np.mean(losses + more), rtol=1e-10)
     assert -4 * more.std() / math.sqrt(len(y)) < got - losses.mean() < gap
     assert got < min(by_shares(a) for a in np.logspace(-3, 6, 200)) + 1e-6
     np.testing.assert_allclose(label, 1 / S, rtol=1e-12)
-    prompt = without("prompt", case.problem, case.config)
+    prompt = loss_without("prompt", case.problem, case.config)
     np.testing.assert_allclose(prompt, -np.sum(label * np.log(label)), rtol=1e-12)
 
 
@@ -223,21 +223,21 @@ def test_the_losses_without_information_can_be_swept():
 
     @jax.jit
     @jax.vmap
-    def without(alpha):
+    def loss_without(alpha):
         return case.task.optimal_without("tokens", case.problem, case.config.replace(alpha=alpha))
 
     want = [
         case.task.optimal_without("tokens", case.problem, case.config.replace(alpha=float(a)))
         for a in alphas
     ]
-    np.testing.assert_allclose(without(alphas), want, rtol=1e-12)
+    np.testing.assert_allclose(loss_without(alphas), want, rtol=1e-12)
 
 
 @pytest.mark.parametrize("graph", ["chain", "tree"])
 def test_fresh_prompts_have_the_law_of_the_training_prompts(graph):
     case = Made(NAME, P=3000, graph=graph, seed=8)
-    one, other = (case.task.fresh(run_key(9, s), case.problem, case.config) for s in (0, 1))
-    assert not np.array_equal(one.s, other.s) and not np.array_equal(one.s, case.batch.s)
+    one, second = (case.task.fresh(run_key(9, s), case.problem, case.config) for s in (0, 1))
+    assert not np.array_equal(one.s, second.s) and not np.array_equal(one.s, case.batch.s)
     place = [(i, int(p) - 1) for i, p in enumerate(case.problem.parents) if p]
 
     def statistics(batch):

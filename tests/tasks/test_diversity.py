@@ -69,7 +69,7 @@ def test_ridge_regression_is_the_optimum():
     assert metrics["loss"] < metrics["layer_loss"] < zero["loss"] == pytest.approx(1 + rho, rel=0.2)
 
 
-def without(case, information):
+def loss_without(case, information):
     best = jax.jit(case.task.optimal_without, static_argnums=0)
     return float(best(information, case.problem, case.config))
 
@@ -90,23 +90,23 @@ def tasks_of(batch):
 
 def test_new_prompts_have_the_same_tasks():
     case = Made(NAME, seed=4, rho=0.0, n=600, l=9)
-    batch, other = drawn_anew(case), drawn_anew(case, seed=1)
+    batch, second = drawn_anew(case), drawn_anew(case, seed=1)
     tasks = np.asarray(case.problem.tasks)
-    for part in (case.batch, batch, other):
+    for part in (case.batch, batch, second):
         distance = np.abs(tasks_of(part)[:, None] - tasks[None]).max(axis=2)
         assert distance.min(axis=1).max() < 1e-2
         share = np.mean(np.argmin(distance, axis=1))
         assert abs(share - 0.5) < 4 * 0.5 / np.sqrt(600)
         for values in (np.asarray(part.prompts.x), np.asarray(part.prompts.query)):
             assert abs(3 * np.mean(values**2) - 1) < 4 * np.sqrt(2 / values.size)
-    assert not np.any(batch.prompts.x == other.prompts.x)
+    assert not np.any(batch.prompts.x == second.prompts.x)
 
 
 def test_new_prompts_have_new_tasks_where_tasks_are_fresh():
     case = Made(NAME, seed=5, rho=0.0, n=600, l=9, tasks="fresh")
-    w, other = tasks_of(drawn_anew(case)), tasks_of(drawn_anew(case, seed=1))
+    w, second = tasks_of(drawn_anew(case)), tasks_of(drawn_anew(case, seed=1))
     np.testing.assert_allclose(np.sum(w**2, axis=1), 3, rtol=1e-2)
-    assert abs(w.mean()) < 4 / np.sqrt(w.size) and np.abs(w - other).min(axis=1).max() > 0.1
+    assert abs(w.mean()) < 4 / np.sqrt(w.size) and np.abs(w - second).min(axis=1).max() > 0.1
 
 
 def test_edges_go_from_the_query_to_the_examples():
@@ -132,10 +132,10 @@ def test_nothing_is_known_of_a_fresh_task_without_examples(settings):
         w *= np.sqrt(d) / np.linalg.norm(w, axis=1, keepdims=True)
         return np.sum(w * x, axis=1) + np.sqrt(rho) * rng.normal(size=count)
 
-    one, other = label(), label()
-    assert abs(np.mean(one * other)) < 4 * np.std(one * other) / np.sqrt(count)
+    one, second = label(), label()
+    assert abs(np.mean(one * second)) < 4 * np.std(one * second) / np.sqrt(count)
     loss = np.asarray(case.problem.test.prompts.label) ** 2
     for information in ("prompt", "tokens"):
-        value = without(case, information)
+        value = loss_without(case, information)
         assert abs(np.mean(one**2) - value) < 4 * np.std(one**2) / np.sqrt(count)
         assert abs(np.mean(loss) - value) < 4 * np.std(loss) / np.sqrt(len(loss))

@@ -76,7 +76,7 @@ def test_padded_groups_and_samples_count_for_nothing():
         np.testing.assert_allclose(metrics[name], value, rtol=1e-12, err_msg=name)
 
 
-def without(case, information):
+def loss_without(case, information):
     best = jax.jit(case.task.optimal_without, static_argnums=0)
     return float(best(information, case.problem, case.config))
 
@@ -92,15 +92,15 @@ def drawn_anew(case, seed=0):
 @pytest.mark.parametrize("settings", [{}, {"D": 2, "jstar": 1, "sigma_x": 0.3}], ids=str)
 def test_new_samples_have_the_law_of_the_old_ones(settings):
     case = Made("group_sparse", seed=5, **{"n": 3000, **settings})
-    batch, other = drawn_anew(case), drawn_anew(case, seed=1)
+    batch, second = drawn_anew(case), drawn_anew(case, seed=1)
     sigma, star = float(case.config.noise_scale), int(case.config.relevant_group) - 1
-    for part in (case.batch, batch, other):
+    for part in (case.batch, batch, second):
         x, y = np.asarray(part.x), np.asarray(part.y)
         np.testing.assert_array_equal(np.sign(x[:, star].T @ np.asarray(case.problem.truth)), y)
         assert abs(x.mean()) < 4 * sigma / np.sqrt(x.size)
         assert abs(x.var() / sigma**2 - 1) < 4 * np.sqrt(2 / x.size)
         assert abs(y.mean()) < 4 / np.sqrt(len(y))
-    assert not np.any(batch.x == other.x) and not np.any(batch.x == case.batch.x)
+    assert not np.any(batch.x == second.x) and not np.any(batch.x == case.batch.x)
     np.testing.assert_array_equal(batch.weight, case.batch.weight)
 
 
@@ -135,4 +135,4 @@ def test_nothing_but_the_relevant_group_tells_the_label(settings):
     f = np.linspace(-3, 3, 601)
     least = np.min((np.log1p(np.exp(-f)) + np.log1p(np.exp(f))) / 2)
     for information in ("prompt", "tokens"):
-        assert without(case, information) == pytest.approx(least, rel=1e-12)
+        assert loss_without(case, information) == pytest.approx(least, rel=1e-12)

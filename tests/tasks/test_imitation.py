@@ -67,10 +67,10 @@ def test_padded_tokens_and_sequences_count_for_nothing():
     assert not np.any(at[:, 7:]) and not np.any(at[:, :, 7:])
     padded = Made("attention_pruning", L=Size(9, 7), S=Size(3, 2), d=Size(8, 6))
     for information in ("prompt", "tokens"):
-        without = [
+        loss_without = [
             c.task.optimal_without(information, c.problem, c.config) for c in (padded, plain)
         ]
-        np.testing.assert_allclose(*without, rtol=1e-9)
+        np.testing.assert_allclose(*loss_without, rtol=1e-9)
 
 
 SETTINGS = [{}, {"tau": 3.0, "Mc": "full"}, {"tau": 20.0, "Mc": "block", "d": 2, "r": 1}]
@@ -146,10 +146,10 @@ def test_nothing_is_lost_without_another_token_or_another_direction(settings):
 @pytest.mark.parametrize("settings", [{}, {"d": 1, "r": 1, "L": 1}], ids=str)
 def test_fresh_sequences_have_the_law_of_the_training_sequences(settings):
     case = Made("attention_pruning", S=1000, seed=6, **settings)
-    one, other = (case.task.fresh(run_key(7, s), case.problem, case.config).inputs for s in (0, 1))
+    one, second = (case.task.fresh(run_key(7, s), case.problem, case.config).inputs for s in (0, 1))
     trained = case.batch.inputs
     assert one.shape == trained.shape and one.dtype == trained.dtype
-    assert not np.any(np.isin(one, other)) and not np.any(np.isin(one, trained))
+    assert not np.any(np.isin(one, second)) and not np.any(np.isin(one, trained))
     for x in (one, trained):
         assert abs(x.mean()) < 4 / np.sqrt(x.size)
         assert abs(x.var() - 1) < 4 * np.sqrt(2 / x.size)

@@ -139,7 +139,7 @@ def test_padded_samples_and_tokens_count_for_nothing():
         np.testing.assert_allclose(metrics[name], value, rtol=1e-12, err_msg=name)
 
 
-def without(case, information):
+def loss_without(case, information):
     best = jax.jit(case.task.optimal_without, static_argnums=0)
     return float(best(information, case.problem, case.config))
 
@@ -161,8 +161,8 @@ def test_new_samples_have_the_law_of_the_old_ones(settings):
     case = Made("low_rank", seed=5, N=600, B=600, **settings)
     C, R, U = settings.get("C", 2), settings.get("R", 2), np.asarray(case.problem.patterns)
     sigma, flip = settings.get("sigma", 0.1), settings.get("flip", 0.0)
-    batch, other = drawn_anew(case), drawn_anew(case, seed=1)
-    for part in (case.batch, batch, other):
+    batch, second = drawn_anew(case), drawn_anew(case, seed=1)
+    for part in (case.batch, batch, second):
         pattern, label, tokens = map(np.asarray, (part.pattern, part.label, part.tokens))
         voting = np.where(pattern < R, pattern % C, -1)
         counts = np.array([(voting == c).sum(axis=1) for c in range(C)])
@@ -175,7 +175,7 @@ def test_new_samples_have_the_law_of_the_old_ones(settings):
         noise = tokens - U[pattern]
         assert abs(noise.mean()) <= 4 * sigma / np.sqrt(noise.size)
         assert abs(noise.var() - sigma**2) <= 4 * sigma**2 * np.sqrt(2 / noise.size)
-    assert np.any(batch.pattern != other.pattern) and np.any(batch.label != other.label)
+    assert np.any(batch.pattern != second.pattern) and np.any(batch.label != second.label)
     np.testing.assert_array_equal(batch.weight, case.batch.weight)
 
 
@@ -223,15 +223,15 @@ def test_the_optimum_without_the_labels_tokens_is_that_of_all_votes(C, nrel, nco
     for size in (nrel, Size(6, nrel)):
         case = Made("low_rank", nrel=size, nconf=nconf, counts=counts, sigma=0.0, **classes)
         want = least_hinge(C, nrel, nconf, counts)
-        np.testing.assert_allclose(without(case, "tokens"), want, rtol=1e-12, atol=1e-15)
-        assert without(case, "prompt") == 1
+        np.testing.assert_allclose(loss_without(case, "tokens"), want, rtol=1e-12, atol=1e-15)
+        assert loss_without(case, "prompt") == 1
 
 
 def test_under_strong_noise_only_a_loss_of_one_is_known():
-    assert np.isnan(without(Made("low_rank", sigma=0.8), "tokens"))
-    assert without(Made("low_rank", sigma=0.8, nconf=0), "tokens") == 1
+    assert np.isnan(loss_without(Made("low_rank", sigma=0.8), "tokens"))
+    assert loss_without(Made("low_rank", sigma=0.8, nconf=0), "tokens") == 1
     many = Made("low_rank", sigma=0.8, task="multiclass", C=3, R=3)
-    assert without(many, "tokens") == 1
+    assert loss_without(many, "tokens") == 1
 
 
 @pytest.mark.parametrize("C", [2, 3])

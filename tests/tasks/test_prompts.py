@@ -78,7 +78,7 @@ def test_padded_examples_and_prompts_count_for_nothing():
         np.testing.assert_allclose(metrics[name], value, rtol=1e-9, err_msg=name)
 
 
-def without(case, information):
+def loss_without(case, information):
     best = jax.jit(case.task.optimal_without, static_argnums=0)
     return float(best(information, case.problem, case.config))
 
@@ -97,8 +97,8 @@ LAWS = ("averaged", "gaussian", "rademacher", "code", "even")
 @pytest.mark.parametrize("labels", LAWS)
 def test_new_prompts_have_the_law_of_the_old_ones(labels):
     case = Made("nearest_neighbor", seed=4, B=3000, labels=labels)
-    batch, other = drawn_anew(case), drawn_anew(case, seed=1)
-    for part in (case.batch, batch, other):
+    batch, second = drawn_anew(case), drawn_anew(case, seed=1)
+    for part in (case.batch, batch, second):
         x, q, _, nearest, y, _ = map(np.asarray, part)
         np.testing.assert_allclose(np.linalg.norm(x, axis=2), 1, rtol=1e-12)
         np.testing.assert_array_equal(
@@ -111,7 +111,7 @@ def test_new_prompts_have_the_law_of_the_old_ones(labels):
         scale = np.sqrt(2 if labels in LAWS[:2] else 1)
         np.testing.assert_allclose(y.T @ y / 3000, np.eye(4), atol=4 * scale / np.sqrt(3000))
         assert np.all(abs(y.mean(axis=0)) < 4 / np.sqrt(3000))
-    assert not np.any(batch.x == other.x) and np.any(batch.y != other.y)
+    assert not np.any(batch.x == second.x) and np.any(batch.y != second.y)
     np.testing.assert_array_equal(batch.weight, case.batch.weight)
 
 
@@ -155,10 +155,10 @@ def test_independent_labels_are_not_told(labels):
     case = Made("nearest_neighbor", labels=labels, N=2, M=4000)
     test = case.problem.test
     label = np.asarray(test.y)[np.arange(4000), np.asarray(test.nearest)]
-    other = np.asarray(test.y)[np.arange(4000), 1 - np.asarray(test.nearest)]
-    for product, information in ((label * np.sign(other), "tokens"), (label, "prompt")):
+    second = np.asarray(test.y)[np.arange(4000), 1 - np.asarray(test.nearest)]
+    for product, information in ((label * np.sign(second), "tokens"), (label, "prompt")):
         assert abs(np.mean(product)) < 4 * np.std(product) / np.sqrt(4000)
-        assert without(case, information) == 0.5
+        assert loss_without(case, information) == 0.5
     assert abs(np.mean(label**2) - 1) <= 4 * np.std(label**2) / np.sqrt(4000)
 
 
@@ -190,6 +190,6 @@ def test_even_labels_are_told_up_to_a_sign_of_the_example(d, N):
     P = implied(N)
     case = Made("nearest_neighbor", labels="even", d=d, N=N)
     standard = P * np.std(product) / np.sqrt(count) / 2
-    assert abs(without(case, "tokens") - (1 - P * np.mean(product)) / 2) <= 4 * standard
+    assert abs(loss_without(case, "tokens") - (1 - P * np.mean(product)) / 2) <= 4 * standard
     padded = Made("nearest_neighbor", labels="even", d=Size(d + 2, d), N=Size(N + 3, N))
-    assert without(padded, "tokens") == pytest.approx(without(case, "tokens"), rel=1e-10)
+    assert loss_without(padded, "tokens") == pytest.approx(loss_without(case, "tokens"), rel=1e-10)

@@ -146,7 +146,7 @@ def test_padded_sizes_count_for_nothing(N):
     np.testing.assert_allclose(padded.loss(outputs), plain.loss(), rtol=1e-5)
 
 
-def without(case, information):
+def loss_without(case, information):
     best = jax.jit(case.task.optimal_without, static_argnums=0)
     return float(best(information, case.problem, case.config))
 
@@ -162,9 +162,9 @@ def drawn_anew(case, seed=0):
 @pytest.mark.parametrize("c", [0.0, 0.3, 1.0])
 def test_new_prompts_have_the_law_of_the_old_ones(c):
     case = Made(NAME, seed=8, c=c, P=3000)
-    batch, other = drawn_anew(case), drawn_anew(case, seed=1)
+    batch, second = drawn_anew(case), drawn_anew(case, seed=1)
     variance = np.array([3, 2, 1]) / 6
-    for part in (case.batch, batch, other):
+    for part in (case.batch, batch, second):
         x, y, query, label, fixed = map(np.asarray, part.prompts)
         assert abs(fixed.mean() - c) <= 4 * np.sqrt(c * (1 - c) / 3000)
         for values in (x.reshape(-1, 3), query):
@@ -177,7 +177,7 @@ def test_new_prompts_have_the_law_of_the_old_ones(c):
         new = np.array([np.linalg.lstsq(x[i], y[i])[0] for i in np.flatnonzero(~fixed)])
         if len(new):
             assert abs(np.mean(new**2) - 1) < 4 * np.sqrt(2 / new.size)
-    assert not np.any(batch.prompts.x == other.prompts.x)
+    assert not np.any(batch.prompts.x == second.prompts.x)
     np.testing.assert_array_equal(batch.weight, case.batch.weight)
 
 
@@ -207,8 +207,8 @@ def test_the_optimum_without_examples_is_the_variance_of_the_label(settings):
         square, mean = (1 - c) * q @ q + c * (w @ q) ** 2, c * w @ q
         squares.append(square)
         known.append(square - mean**2)
-    np.testing.assert_allclose(without(case, "prompt"), np.mean(squares), rtol=1e-5)
-    np.testing.assert_allclose(without(case, "tokens"), np.mean(known), rtol=1e-5, atol=1e-12)
+    np.testing.assert_allclose(loss_without(case, "prompt"), np.mean(squares), rtol=1e-5)
+    np.testing.assert_allclose(loss_without(case, "tokens"), np.mean(known), rtol=1e-5, atol=1e-12)
 
 
 def test_answers_without_examples_have_these_losses():
@@ -217,7 +217,7 @@ def test_answers_without_examples_have_these_losses():
     for information, answer in (("prompt", 0.0), ("tokens", 0.4)):
         error = (label - answer * (query @ np.asarray(case.problem.task))) ** 2
         standard = np.std(error) / np.sqrt(len(error))
-        assert abs(np.mean(error) - without(case, information)) < 4 * standard
+        assert abs(np.mean(error) - loss_without(case, information)) < 4 * standard
     shares = jnp.array([0.0, 0.4])
     vary = lambda c: case.task.optimal_without("tokens", case.problem, case.config.replace(c=c))
-    assert float(jax.vmap(vary)(shares)[1]) == pytest.approx(without(case, "tokens"))
+    assert float(jax.vmap(vary)(shares)[1]) == pytest.approx(loss_without(case, "tokens"))

@@ -127,15 +127,15 @@ def test_without_the_parent_the_best_answer_is_two_steps_from_the_state_before(p
     some, prior = table > 0, table.sum(axis=1, keepdims=True)
     want = -np.sum(table[some] * np.log((table / np.where(prior > 0, prior, 1))[some]))
     case = Made("random_walk", K=K, N=N, M=N, p=p)
-    without = lambda word: case.task.optimal_without(word, case.problem, case.config)
-    np.testing.assert_allclose(without("tokens"), want, rtol=1e-12, atol=1e-15)
-    np.testing.assert_allclose(without("prompt"), np.log(K), rtol=1e-12)
+    loss_without = lambda word: case.task.optimal_without(word, case.problem, case.config)
+    np.testing.assert_allclose(loss_without("tokens"), want, rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(loss_without("prompt"), np.log(K), rtol=1e-12)
 
 
 def test_fresh_walks_are_other_walks_of_the_same_law():
     case = Made("random_walk", p=0.7)
-    one, other = (case.task.fresh(jax.random.key(i), case.problem, case.config) for i in (1, 2))
-    assert one.s.shape == case.batch.s.shape and not np.array_equal(one.s, other.s)
+    one, second = (case.task.fresh(jax.random.key(i), case.problem, case.config) for i in (1, 2))
+    assert one.s.shape == case.batch.s.shape and not np.array_equal(one.s, second.s)
     steps = (np.diff(np.asarray(one.s)[:, :-1], axis=1) % 5) == 1
     assert abs(steps.mean() - 0.7) < 4 * (0.21 / steps.size) ** 0.5
 
