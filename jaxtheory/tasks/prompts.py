@@ -7,19 +7,14 @@ averaged exactly: labels = "averaged" draws them from N(0, 1), as "gaussian" doe
 
 from typing import Any
 
-import jax
 import jax.numpy as jnp
-from jax.scipy.special import betainc, gammaln
 from jaxtyping import Array, Bool, Float
 
 from jaxtheory.core.task import Task
 from jaxtheory.ops.positions import indices
 from jaxtheory.tasks import answers
 from jaxtheory.theories.nearest_neighbor import data, model
-from jaxtheory.theories.nearest_neighbor.laws import population
 from jaxtheory.theories.nearest_neighbor.model import Config, Problem, Prompts
-
-DEGREE = 128  # the largest degree of harmonics in the mean label of a cap
 
 
 def drawn(config: Config) -> Config:
@@ -117,59 +112,17 @@ def implied(config: Config) -> Float[Array, ""]:
     return jnp.where(n > 2, 1 - last, 0)
 
 
-def cap_signal(config: Config) -> Float[Array, ""]:
-    """E m^2, where m is the mean of g(x) over the x nearer to q than all other examples.
-
-    x is uniform on the cap <x, q> > T beyond the second largest T of N inner products. In
-    orthonormal harmonics p_k of the inner product with density f, with J_k(t) = int_t^1 p_k f =
-    (1 - t^2) f(t) p_k'(t) / (k (k + d - 2)) and c = 1 / sqrt(d), the mean label of a cap is a
-    product of factors (Funk and Hecke):
-
-        E m^2 = (E g)^2 + sum_(k even) (4 J_k(c))^2 E (J_k(T) / (p_k(1) P(t > T)))^2
-
-    The sum ends at k = 128. In float64 it is exact to 3e-6 for d > 2 and N <= 400. For d = 2 its
-    error is 7e-6 for N = 16 and 1e-3 for N = 400. Source: derived.
-    """
-    d, N = (jnp.asarray(size.real, float) for size in (config.dimension, config.context))
-    a, c = (d - 1) / 2, 1 / jnp.sqrt(d)
-    angle, density, law, below = population.grid(config)
-    F = jnp.clip(jnp.sum(below, axis=1), 0, 1)
-    above = F[::-1]
-    second = law * N * (N - 1) * population.power(F, N - 2) * above
-    of_c = jnp.exp(a * jnp.log1p(-(c**2)) + gammaln(a + 0.5) - gammaln(a) - gammaln(0.5))
-    t = jnp.append(jnp.cos(angle), c)
-    edge = jnp.append(jnp.sin(angle) * density, of_c)  # (1 - t^2) f(t)
-
-    def step(state: tuple, k: Array) -> tuple[tuple, Array]:
-        """The term of degree k, from p_(k-1), p_(k-2), their slopes and 1 / p_(k-1)(1)."""
-        p, slope, p_before, slope_before, inverse, before = state
-        own = jnp.sqrt(k * (k + d - 3) / ((2 * k + d - 2) * (2 * k + d - 4)))
-        p_next = (t * p - before * p_before) / own
-        slope_next = (p + t * slope - before * slope_before) / own
-        inverse = inverse * jnp.sqrt((2 * k + d - 4) * k / ((2 * k + d - 2) * (k + d - 3)))
-        J = edge * slope_next / (k * (k + d - 2))
-        factor = jnp.clip(J[:-1] * inverse / jnp.where(above > 0, above, 1), -1, 1)
-        term = jnp.where(k % 2 == 0, (4 * J[-1]) ** 2 * jnp.sum(second * factor**2), 0)
-        return (p_next, slope_next, p, slope, inverse, own), term
-
-    one = jnp.ones_like(t)
-    start = (t / c, one / c, one, jnp.zeros_like(t), c, c)  # of degree 1: p_1 = sqrt(d) t
-    terms = jax.lax.scan(step, start, jnp.arange(2, DEGREE + 1).astype(float))[1]
-    return (2 * betainc(0.5, a, c**2) - 1) ** 2 + jnp.sum(terms)
-
-
 def optimal_without(information: str, _problem: Problem, config: Config) -> Float[Array, ""]:
     """1/2 without the prompt, as labels have mean 0 and variance 1.
 
     Without the nearest example it is 1/2 for independent labels, and 1/2 (1 - P) for `code`, with
     P the probability that the other labels determine this one (`implied`). For `even` they do so
-    up to the sign g(x) of the missing example, and the loss is 1/2 (1 - P E m^2) (`cap_signal`).
+    up to a sign that is hardly known, and 1/2 is an upper bound.
     """
     half = jnp.asarray(0.5, float)
-    if information == "prompt" or config.labels not in ("code", "even"):
+    if information == "prompt" or config.labels != "code":
         return half
-    known = implied(config)
-    return half * (1 - (known if config.labels == "code" else known * cap_signal(config)))
+    return half * (1 - implied(config))
 
 
 TASK = Task(

@@ -160,36 +160,3 @@ def test_independent_labels_are_not_told(labels):
         assert abs(np.mean(product)) < 4 * np.std(product) / np.sqrt(4000)
         assert loss_without(case, information) == 0.5
     assert abs(np.mean(label**2) - 1) <= 4 * np.std(label**2) / np.sqrt(4000)
-
-
-@pytest.mark.parametrize(("d", "N"), [(2, 3), (2, 4), (3, 5), (6, 8), (4, 1)])
-def test_even_labels_are_told_up_to_a_sign_of_the_example(d, N):
-    """The sign g at two independent points nearer to the query than the other examples, drawn until
-    they are: the mean product is the square of the mean of g.
-    """
-    rng, count = np.random.default_rng(d + N), 20000
-
-    def points(*shape):
-        x = rng.normal(size=(*shape, d))
-        return x / np.linalg.norm(x, axis=-1, keepdims=True)
-
-    q, x = points(count), points(count, N)
-    bound = np.sort(np.einsum("bnd,bd->bn", x, q), axis=1)[:, -2] if N > 1 else np.full(count, -1)
-
-    def sign_in_cap():
-        values, left = np.zeros(count), np.arange(count)
-        while len(left):
-            x = points(len(left))
-            inside = np.sum(x * q[left], axis=1) >= bound[left]
-            first = x[inside, 0]
-            values[left[inside]] = np.where(d * first**2 <= 1, 1, -1)
-            left = left[~inside]
-        return values
-
-    product = sign_in_cap() * sign_in_cap()
-    P = implied(N)
-    case = Made("nearest_neighbor", labels="even", d=d, N=N)
-    standard = P * np.std(product) / np.sqrt(count) / 2
-    assert abs(loss_without(case, "tokens") - (1 - P * np.mean(product)) / 2) <= 4 * standard
-    padded = Made("nearest_neighbor", labels="even", d=Size(d + 2, d), N=Size(N + 3, N))
-    assert loss_without(padded, "tokens") == pytest.approx(loss_without(case, "tokens"), rel=1e-10)
