@@ -61,51 +61,51 @@ MEASURES = ("closed", "used", "others")
 class Ladder(NamedTuple):
     """A data law as the networks of all cells share it.
 
-    name: the theory and the task. data: fields of the config. theorem: settings, steps and
+    theory, task, network: those of the data law, and `network` of the task. data: fields of the config. theorem: settings, steps and
     algorithm of the theorem's own model. read: what the theorem's model has of the metrics.
     metrics: the metrics of the task that are kept.
     """
 
-    name: str
+    theory: jaxtheory.Theory
+    task: jaxtheory.Task
+    network: jaxtheory.Theory
     data: dict[str, Any]
     theorem: dict[str, Any]
     read: Callable[[xr.Dataset], Mapping[str, xr.DataArray]]
     metrics: tuple[str, ...]
 
 
-@functools.cache
-def network(name: str) -> jaxtheory.Theory:
+def network(task: jaxtheory.Task) -> jaxtheory.Theory:
     """The theory of the Transformer on fresh samples of a task."""
-    return networks.transformer(jaxtheory.tasks.fresh(jaxtheory.tasks.get(name)))
+    return networks.transformer(jaxtheory.tasks.fresh(task))
 
 
-def levels(name: str, _params: Any, problem: Any, config: Any) -> Float[Array, " 3"]:
+def levels(task: Any, _params: Any, problem: Any, config: Any) -> Float[Array, " 3"]:
     """The best loss, and that without the prompt and without the tokens of the theorem."""
-    task: Any = jaxtheory.tasks.get(name)
-    without = [task.optimal_without(word, problem, config) for word in ("prompt", "tokens")]
-    return jnp.stack([task.optimal(problem, config)["loss"], *without])
+    worse = [task.optimal_without(word, problem, config) for word in ("prompt", "tokens")]
+    return jnp.stack([task.optimal(problem, config)["loss"], *worse])
 
 
-def cut_loss(name: str, params: Any, problem: Any, config: Any, *, others: bool) -> Array:
+def cut_loss(ladder: Ladder, others: bool, params: Any, problem: Any, config: Any) -> Array:
     """The loss where the edges to the tokens of the theorem are cut, or all others."""
-    task: Any = jaxtheory.tasks.get(name)
+
+    task: Any = ladder.task
 
     def edges(batch: Any, problem: Any, config: Any) -> Array:
         own: Array = task.edges(batch, problem, config)
         return ~own & ~jnp.eye(own.shape[1], dtype=bool)[None] if others else own
 
-    changed = networks.intervene(network(name), networks.cut_edges(edges))
+    changed = networks.intervene(ladder.network, networks.cut_edges(edges))
     return jnp.asarray(changed.metrics(params, problem, config)["loss"])
 
 
-def observed(name: str) -> dict[str, Any]:
+def observed(ladder: Ladder) -> dict[str, Any]:
     """Observables of a network, as arguments of a sweep."""
-    cut = functools.partial(cut_loss, name)
     return {
         "observe": {
-            "levels": functools.partial(levels, name),
-            "without": functools.partial(cut, others=False),
-            "only": functools.partial(cut, others=True),
+            "levels": functools.partial(levels, ladder.task),
+            "without": functools.partial(cut_loss, ladder, False),
+            "only": functools.partial(cut_loss, ladder, True),
         },
         "dims": {"levels": ("level",)},
     }
@@ -161,7 +161,7 @@ def trained(
 
 
 def _theorem(ladder: Ladder, folder: Path, key: int, options: Mapping[str, Any]) -> xr.Dataset:
-    theory = jaxtheory.theories.get(ladder.name)
+    theory = ladder.theory
     steps = min(ladder.theorem["steps"], options["own_steps"])
     data = jaxtheory.sweep(
         theory,
@@ -184,7 +184,7 @@ def _theorem(ladder: Ladder, folder: Path, key: int, options: Mapping[str, Any])
 def _network(
     settings: dict[str, Any], ladder: Ladder, folder: Path, key: int, options: Mapping[str, Any]
 ) -> xr.Dataset:
-    fields, theory, steps = dict(settings), network(ladder.name), options["steps"]
+    fields, theory, steps = dict(settings), ladder.network, options["steps"]
     algorithm = fields.pop("algorithm")
     config = theory.Config(**ladder.data, **fields, width=options["width"], horizon=steps)
     rate = best_rate(theory, config, algorithm, steps, folder / "rates")
@@ -198,7 +198,7 @@ def _network(
         algorithm=algorithm,
         dtype="float32",
         store=folder / "networks",
-        **observed(ladder.name),
+        **observed(ladder),
     )
     found = measured(data, ladder.metrics)
     return found.assign(rate=xr.full_like(found.closed, rate))

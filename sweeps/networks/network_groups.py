@@ -2,13 +2,16 @@
 
 import xarray as xr
 
+import jaxtheory
 from jaxtheory import Figure, plot
 from jaxtheory.claims import Finding
 
-from ._cells import Ladder, learns, panels, parts, uses, uses_no_others
+from ._cells import Ladder, learns, network, panels, parts, uses, uses_no_others
 
 GROUPS = Ladder(
-    name="group_sparse",
+    theory=jaxtheory.theories.get("group_sparse"),
+    task=jaxtheory.tasks.group_sparse,
+    network=network(jaxtheory.tasks.group_sparse),
     data={"group_dim": 4, "num_groups": 6, "num_samples": 64},
     theorem={"settings": {}, "steps": 300},
     read=lambda data: {"group_attention": data.relevant_attention},

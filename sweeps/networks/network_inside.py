@@ -14,7 +14,7 @@ from jaxtheory import Figure, networks, plot
 
 from ._cells import network
 
-THEORY = network("random_walk")
+THEORY = network(jaxtheory.tasks.random_walk)
 CONFIG = THEORY.Config(
     num_states=6,
     length=13,

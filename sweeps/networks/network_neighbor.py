@@ -2,13 +2,16 @@
 
 import xarray as xr
 
+import jaxtheory
 from jaxtheory import Figure, plot
 from jaxtheory.claims import Finding
 
-from ._cells import Ladder, learns, panels, parts, uses, uses_no_others
+from ._cells import Ladder, learns, network, panels, parts, uses, uses_no_others
 
 PROMPTS = Ladder(
-    name="nearest_neighbor",
+    theory=jaxtheory.theories.get("nearest_neighbor"),
+    task=jaxtheory.tasks.nearest_neighbor,
+    network=network(jaxtheory.tasks.nearest_neighbor),
     data={"dimension": 3, "context": 4, "num_prompts": 64, "num_test": 1000},
     theorem={"settings": {}, "steps": 2000},
     read=lambda data: {"nearest_attention": data.nearest_attention},

@@ -2,13 +2,16 @@
 
 import xarray as xr
 
+import jaxtheory
 from jaxtheory import Figure, plot
 from jaxtheory.claims import Finding
 
-from ._cells import Ladder, learns, panels, parts, uses, uses_no_others
+from ._cells import Ladder, learns, network, panels, parts, uses, uses_no_others
 
 WALK = Ladder(
-    name="random_walk",
+    theory=jaxtheory.theories.get("random_walk"),
+    task=jaxtheory.tasks.random_walk,
+    network=network(jaxtheory.tasks.random_walk),
     data={
         "num_states": 6,
         "length": 13,
