@@ -233,7 +233,6 @@ def learns(number: str, task: str, least: int = 6) -> Claim:
             lambda data: (data.closed.sel(cell=list(CELLS)) >= LEARNED).sum("cell"),
         ),
         bound=at_least(least),
-        panel=0,
         why="What a network uses can be asked only of one that has learned something.",
     )
 
@@ -249,7 +248,6 @@ def uses(number: str, task: str, tokens: str, least: float = 0.5) -> Claim:
             lambda data: learned(data, "used", list(CELLS)).min("cell"),
         ),
         bound=at_least(least),
-        panel=1,
         why="It is the mechanism of the theorem, by intervention and not by the size of attention.",
     )
 
@@ -268,7 +266,6 @@ def uses_no_others(
         ),
         bound=at_most(most),
         expect=expect,
-        panel=2,
         why="A network may also read what the theorem does not need.",
     )
 

@@ -3,9 +3,6 @@
 The standard block with one layer of four heads on fresh random walks, p = 0.7.
 """
 
-from typing import Any
-
-import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
@@ -30,16 +27,11 @@ CONFIG = THEORY.Config(
 )
 
 
-def last_query(params: Any, problem: Any, config: Any) -> Any:
-    """The mean attention of the last query, by key: the mean over the heads."""
-    maps = jaxtheory.observables.attention(params, problem, config, theory=THEORY)
-    return jnp.mean(maps[0, :, -1], axis=0)
-
-
 def draw(data: xr.Dataset) -> plot.Drawing:
     """Of one run what each token and each head is worth along training, beside the attention."""
     figure, ((losses, edges, attention, heads),) = plot.panels(4, across=2)
     one = data.isel(seed=0, step=slice(1, None))
+    one = one.assign(attention=one.attention.isel(layer=0, query=-1).mean("head"))
     losses.plot(one.step, one.loss, color=plot.COLORS[0])
     plot.theory(losses, 0, float(one.predicted_loss.isel(step=0)), "", says="best loss")
     plot.finish(losses, "step t", "test loss", "one run", xscale="log")
@@ -75,9 +67,13 @@ FIGURE = Figure(
         "observe": {
             "edges": networks.edge_effects(THEORY),
             "heads": networks.head_effects(THEORY),
-            "attention": last_query,
+            "attention": jaxtheory.observables.attention,
         },
-        "dims": {"edges": ("key",), "heads": ("layer", "head"), "attention": ("key",)},
+        "dims": {
+            "edges": ("key",),
+            "heads": ("layer", "head"),
+            "attention": ("layer", "head", "query", "key"),
+        },
     },
     quick={"seeds": 2, "steps": 40, "record": [0, 10, 20, 40]},
     draw=draw,
