@@ -62,11 +62,10 @@ def judge() -> None:
     document: dict[str, Any] = {"figures": {}, "claims": {}, "again": {}} | evidence.load()
     for name in jaxtheory.figures.entries():
         first, second = evidence.keys(name)
-        if found := replicates.judged(name, first):
-            facts = replicates.load(name)[str(first)]
+        if facts := replicates.load(name).get(str(first)):
             words = (*replicates.KEPT, "commit")
             document["figures"][name] = {word: facts[word] for word in words if word in facts}
-            for claim, record in found.items():
+            for claim, record in replicates.judged(name, first).items():
                 document["claims"][claim] = numbers(record)
                 document["again"].pop(claim, None)
         for claim, record in replicates.judged(name, second).items():

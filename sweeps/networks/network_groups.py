@@ -35,7 +35,7 @@ FIGURE = Figure(
     name="network_groups",
     source="group_sparse: selection of the relevant group",
     finding=Finding(
-        "Networks that have learned to classify use the relevant group: cutting the edges to it costs half of the gap or more",
+        "Networks that have learned to classify use the relevant group: cutting edges to it costs half of the gap or more",
         rests_on=("NW-78",),
     ),
     **parts(GROUPS, steps=2000),

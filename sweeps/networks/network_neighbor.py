@@ -35,7 +35,7 @@ FIGURE = Figure(
     name="network_neighbor",
     source="nearest_neighbor: attention to the nearest example",
     finding=Finding(
-        "Networks that have learned the nearest label use the nearest example: cutting the edges to it costs half of the gap or more",
+        "Networks that have learned use the nearest example: cutting the edges to it costs half of the gap or more",
         rests_on=("NW-81",),
     ),
     **parts(PROMPTS, steps=2000),
