@@ -61,7 +61,7 @@ CASES = {
     "networks: walks that are learned otherwise": Case(
         "network_walk",
         cells(
-            closed=lambda cell: 0.95 if "AdamW" in cell else 0.3,
+            closed=lambda cell: 0.95 if cell == "AdamW, block, 2 × 4" else 0.3,
             used=0.2,
             others=0.8,
             parent_attention=0.4,
@@ -78,7 +78,7 @@ CASES = {
     "networks: groups that are learned otherwise": Case(
         "network_groups",
         cells(
-            closed=lambda cell: 0.95 if "AdamW" in cell else 0.3,
+            closed=lambda cell: 0.95 if cell == "AdamW, block, 2 × 4" else 0.3,
             used=0.2,
             others=0.8,
             group_attention=0.4,
@@ -95,7 +95,7 @@ CASES = {
     "networks: neighbors that are learned otherwise": Case(
         "network_neighbor",
         cells(
-            closed=lambda cell: 0.95 if "AdamW" in cell else 0.3,
+            closed=lambda cell: 0.95 if cell == "AdamW, block, 2 × 4" else 0.3,
             used=0.2,
             others=0.8,
             nearest_attention=0.4,
