@@ -1,4 +1,4 @@
-"""What a trained network loses without each of its heads, and without each token."""
+"""Observables of a trained network: the rise of its loss without a head, and without a token."""
 
 import dataclasses
 from collections.abc import Callable

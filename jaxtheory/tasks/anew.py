@@ -16,7 +16,7 @@ def fresh(task: Any) -> Task:
         A task of the same name, whose `sample` is the `fresh` of the given one.
 
     Raises:
-        InputError: `task` is no task, or does not say how to draw samples anew.
+        InputError: `task` is not a task, or it has no `fresh`.
 
     Example:
         >>> import jaxtheory

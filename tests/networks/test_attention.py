@@ -1,4 +1,4 @@
-"""Modules of one's own that can be looked into."""
+"""A module of your own that can be looked into."""
 
 import flax.linen as nn
 import jax
