@@ -34,7 +34,6 @@ MARKED = re.compile(r"(<!-- claims: ([^>]*?) -->\n).*?(<!-- end -->\n)", re.DOTA
 # Two keys at which nobody had looked before a figure's claims were as they are: the first pair, and
 # of figures that were made or changed after a look at these, a later one; ladders have their own.
 KEYS, LATER, OF_LADDERS = (31847, 59263), (20749, 96157), (41183, 68917)
-LADDERS = ("network_groups", "network_neighbor", "network_walk")
 CHANGED = (
     *("graph_lengths", "graph_sticky", "graph_strength"),
     *("diversity_context", "diversity_dimension", "diversity_dropped_weight"),
@@ -56,7 +55,7 @@ Found = dict[str, Any]
 
 def keys(figure: str) -> tuple[int, int]:
     """Return the two keys under which the claims of a figure are judged."""
-    if figure in LADDERS:
+    if rooms()[figure] == "networks":
         return OF_LADDERS
     return LATER if figure in CHANGED else KEYS
 

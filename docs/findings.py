@@ -159,28 +159,10 @@ LADDERS: dict[str, tuple[Finding, ...]] = {
             rests_on=("NW-74", "NW-75"),
         ),
     ),
-    "attention_pruning": (
-        Finding(
-            "On trained attention layers of one head the mask beats Wanda and SparseGPT where half or more is pruned, and is worse where a fifth is",
-            rests_on=("NW-61", "NW-62"),
-        ),
-        Finding(
-            "With half pruned the smallest entries of W_Q W_Kᵀ do as well as the mask",
-            rests_on=("NW-63",),
-        ),
-    ),
     "contextual_bigram": (
         Finding(
-            "At concentration 0.3 the loss of networks with AdamW has a plateau after it has reached that of the tokens' frequencies, as the theorem's model has",
-            rests_on=("NW-45", "NW-46"),
-        ),
-        Finding(
-            "At concentration 0.3 one layer with AdamW attends most to the right position for at least half of the tokens",
-            rests_on=("NW-42",),
-        ),
-        Finding(
-            "With learned positions some head gives the right position at least 0.7 of the attention",
-            rests_on=("NW-44",),
+            "Networks that have learned bigrams use the attended position, and with AdamW, residual stream, norm and MLP nothing else",
+            rests_on=("NW-83", "NW-84", "NW-85"),
         ),
     ),
     "nearest_neighbor": (
@@ -194,19 +176,27 @@ LADDERS: dict[str, tuple[Finding, ...]] = {
             "Networks that have learned to classify use the relevant group, and with AdamW, residual stream, norm and MLP nothing else",
             rests_on=("NW-77", "NW-78", "NW-79"),
         ),
-        Finding(
-            "Trained weights of one layer raise the downstream accuracy with 20 samples by at least 0.03",
-            rests_on=("NW-51",),
-        ),
     ),
     "low_rank": (
         Finding(
-            "The majority is learned on every rung; with AdamW the third singular value of the updates is 0.3 of the largest or more, and at most one MLP neuron in twenty stays small",
-            rests_on=("NW-31", "NW-34", "NW-36"),
+            "Networks that have learned which of two patterns is there use its tokens, and cutting the updates of query, key and value to rank 1 costs at most 0.1 of the gap",
+            rests_on=("NW-93", "NW-94", "NW-96"),
+        ),
+    ),
+    "in_context_regression": (
+        Finding(
+            "Networks with AdamW, residual stream, norm and MLP that have learned to regress in context answer like least squares, and not like the best linear layer",
+            rests_on=("NW-90",),
         ),
         Finding(
-            "The best head has at most 0.75 of its attention on the label's tokens, where uniform attention has 0.5",
-            rests_on=("NW-32",),
+            "Networks that have learned lose half of the gap or more where the query cannot read the examples",
+            rests_on=("NW-89",),
+        ),
+    ),
+    "causal_graph": (
+        Finding(
+            "Networks that have learned chains in context use the parents: cutting the edges to them costs half of the gap or more",
+            rests_on=("NW-86", "NW-87"),
         ),
     ),
 }

@@ -34,6 +34,7 @@ class Figure(NamedTuple):
             the folder, which is the same for any number of seeds, and calls progress(what, done,
             of, seconds_left) unless progress is None.
         verb: `jaxtheory.sweep`, or `jaxtheory.boundary`.
+        large: changes that `--large` makes in `sweep`, for a GPU.
         finding: what the figure shows, which rests on its claims. It is the title of the drawing
             where they come out as expected, and the question is it else; a title that `draw` gives,
             such as the setting, begins the caption then.
@@ -55,6 +56,7 @@ class Figure(NamedTuple):
     draw: Callable[[xr.Dataset], Any]
     experiment: Callable[..., xr.Dataset] | None = None
     verb: Callable[..., xr.Dataset] = default_verb
+    large: dict[str, Any] = {}
     finding: Finding | None = None
 
 

@@ -22,11 +22,13 @@ class Changes:
     zip: tuple[str, ...] = ()
     seeds: str | None = None
     steps: str | None = None
+    large: bool = False
 
     @property
     def words(self) -> list[str]:
         """The options with their values; empty if nothing differs."""
-        words = [word for text in self.vary for word in ("--vary", text)]
+        words = ["--large"] * self.large
+        words += [word for text in self.vary for word in ("--vary", text)]
         words += [word for text in self.zip for word in ("--zip", text)]
         words += ["--seeds", self.seeds] if self.seeds is not None else []
         return words + (["--steps", self.steps] if self.steps is not None else [])
@@ -34,16 +36,20 @@ class Changes:
     @property
     def moves(self) -> bool:
         """True if the claims of the figure are not about what is run."""
-        return bool(self.vary or self.zip or self.steps is not None)
+        return bool(self.vary or self.zip or self.steps is not None or self.large)
 
     def apply(self, figure: "Figure", quick: bool) -> "Figure":
         """Return the figure with these changes of its whole or its quick form.
 
-        Other axes or steps are not those that its claims are about: nothing is expected of them,
+        Other axes or sizes or steps are not those that its claims are about: nothing is expected of them,
         and their bounds are not drawn. Where its drawing does not take the axes, the sweep is drawn
         as `jaxtheory sweep --plot` draws it.
         """
         config, options = jaxtheory.claims.arguments(figure, quick)
+        if self.large:
+            if not figure.large:
+                raise jaxtheory.InputError(f"--large: {figure.name} has no large form")
+            options |= figure.large
         if self.vary or self.zip:
             options |= self._axes(figure, options)
         if self.steps is not None:

@@ -39,7 +39,7 @@ class Run:
 
     A verdict is wrong with probability 1 % at most. What the seeds do not decide is undecided.
 
-    With other axes or steps, claims are judged where they still can be, and nothing is expected.
+    With other axes, sizes or steps, claims are judged where they still can be, and nothing is expected.
 
     The exit code is 1 if a verdict differs from the expected one.
     """
@@ -48,6 +48,8 @@ class Run:
     """A figure, a theory, a FILE.py with FIGURES, headlines (one figure per theory) or all."""
     quick: Flag = False
     """Run with fewer seeds and points. Claims that need more are not tested."""
+    large: Flag = False
+    """Run a ladder of networks with larger ones on longer sequences, for a GPU."""
     until_decided: Flag = False
     """Double the seeds of figures with undecided claims, and compute the new ones only."""
     max_seeds: int = 256
@@ -74,6 +76,8 @@ class Run:
 
         if self.until_decided and self.quick:
             raise jaxtheory.InputError("--until-decided and --quick exclude each other")
+        if self.large and self.quick:
+            raise jaxtheory.InputError("--large and --quick exclude each other")
         self = dataclasses.replace(self, store=disk.located(self.store))
         places = figure_places(self.name)
         if self.changes.words and len(places) != 1:
@@ -95,7 +99,9 @@ class Run:
             table("summary", ("figure", *_OUTCOMES), _counts(records))
         put(_sentence(records))
         if self.changes.moves:
-            put("not the axes or steps of the figure: nothing is expected of its claims on these")
+            put(
+                "not the axes, sizes or steps of the figure: nothing is expected of its claims on these"
+            )
         lost = list(_not_judged(records))
         for sentence in lost:
             put(sentence)
@@ -109,7 +115,7 @@ class Run:
     @property
     def changes(self) -> Changes:
         """What differs from the figure's own sweep."""
-        return Changes(self.vary, self.zip, self.seeds, self.steps)
+        return Changes(self.vary, self.zip, self.seeds, self.steps, self.large)
 
     def _records(self, places: list[tuple[str, int]]) -> Iterator[tuple[dict[str, Any], Path]]:
         """Yield the record and the drawing of every figure; several run side by side."""

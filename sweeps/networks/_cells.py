@@ -28,51 +28,62 @@ from jaxtheory import Claim, networks, plot
 from jaxtheory.claims import Measure, at_least, at_most, derived, last
 
 THEOREM = "theorem's model"
-FACTORS: dict[str, dict[str, dict[str, Any]]] = {
-    "optimizer": {
-        "SGD": {"algorithm": "sgd"},
-        "AdamW": {"algorithm": "adamw", "warmup": 50},
-    },
-    "block": {
-        "attention": {"residual": False, "norm": "none", "mlp": "none"},
-        "block": {"residual": True, "norm": "pre-layernorm", "mlp": "gelu"},
-    },
-    "size": {
-        "1 × 1": {"depth": 1, "heads": 1},
-        "2 × 4": {"depth": 2, "heads": 4},
-    },
+OPTIMIZERS: dict[str, dict[str, Any]] = {
+    "SGD": {"algorithm": "sgd"},
+    "AdamW": {"algorithm": "adamw", "warmup": 50},
 }
-CELLS = {
-    ", ".join(levels): functools.reduce(
-        lambda settings, pair: settings | FACTORS[pair[0]][pair[1]],
-        zip(FACTORS, levels, strict=True),
-        dict[str, Any](),
-    )
-    for levels in itertools.product(*FACTORS.values())
+BLOCKS: dict[str, dict[str, Any]] = {
+    "attention": {"residual": False, "norm": "none", "mlp": "none"},
+    "block": {"residual": True, "norm": "pre-layernorm", "mlp": "gelu"},
 }
-ALL = [THEOREM, *CELLS]
-ADAM = [cell for cell in CELLS if cell.startswith("AdamW, block")]
 RATES = {"sgd": [0.03, 0.1, 0.3, 1.0, 3.0], "adamw": [3e-4, 1e-3, 3e-3, 1e-2, 3e-2]}
 TUNING: dict[str, Any] = {"key": 100, "seeds": 2}  # the runs that choose the rate
 LEARNED = 0.9  # the share of the gap from which on a network has learned
 MEASURES = ("closed", "used", "others")
 
 
+class Trained(NamedTuple):
+    """The networks of a cell.
+
+    theory, config: their theory and its config. data: the dataset of their sweep, with the
+    parameters at its start and end.
+    """
+
+    theory: jaxtheory.Theory
+    config: Any
+    data: xr.Dataset
+
+
 class Ladder(NamedTuple):
     """A data law as the networks of all cells share it.
 
-    theory, task, network: those of the data law, and `network` of the task. data: fields of the config. theorem: settings, steps and
-    algorithm of the theorem's own model. read: what the theorem's model has of the metrics.
-    metrics: the metrics of the task that are kept.
+    theory, task, network: those of the data law, and `network` of the task. data: fields of the
+    config; long: those that differ with `--large`. theorem: settings, steps and algorithm of the
+    theorem's own model. read: what the theorem's model has of the metrics. metrics: the metrics of
+    the task that are kept. depth: the layers of the small network. also: further measures of the
+    trained networks of a cell, which need their parameters.
     """
 
     theory: jaxtheory.Theory
     task: jaxtheory.Task
     network: jaxtheory.Theory
     data: dict[str, Any]
+    long: dict[str, Any]
     theorem: dict[str, Any]
     read: Callable[[xr.Dataset], Mapping[str, xr.DataArray]]
     metrics: tuple[str, ...]
+    depth: int = 1
+    also: Callable[[Trained], Mapping[str, xr.DataArray]] | None = None
+
+
+def cells(*sizes: tuple[int, int]) -> dict[str, dict[str, Any]]:
+    """The settings of networks: all combinations of optimizer, block and size, layers × heads."""
+    named = {f"{n} × {heads}": {"depth": n, "heads": heads} for n, heads in sizes}
+    factors = [list(levels.items()) for levels in (OPTIMIZERS, BLOCKS, named)]
+    return {
+        ", ".join(name for name, _ in levels): {k: v for _, some in levels for k, v in some.items()}
+        for levels in itertools.product(*factors)
+    }
 
 
 def network(task: jaxtheory.Task) -> jaxtheory.Theory:
@@ -86,42 +97,41 @@ def levels(task: Any, _params: Any, problem: Any, config: Any) -> Float[Array, "
     return jnp.stack([task.optimal(problem, config)["loss"], *worse])
 
 
-def cut_loss(ladder: Ladder, others: bool, params: Any, problem: Any, config: Any) -> Array:
-    """The loss where the edges to the tokens of the theorem are cut, or all others."""
+def cut_loss(
+    theory: Any, edges: Any, others: bool, params: Any, problem: Any, config: Any
+) -> Array:
+    """The loss of a network where the edges to the tokens of the theorem are cut, or all others."""
 
-    task: Any = ladder.task
-
-    def edges(batch: Any, problem: Any, config: Any) -> Array:
-        own: Array = task.edges(batch, problem, config)
+    def chosen(batch: Any, problem: Any, config: Any) -> Array:
+        own: Array = edges(batch, problem, config)
         return ~own & ~jnp.eye(own.shape[1], dtype=bool)[None] if others else own
 
-    changed = networks.intervene(ladder.network, networks.cut_edges(edges))
+    changed = networks.intervene(theory, networks.cut_edges(chosen))
     return jnp.asarray(changed.metrics(params, problem, config)["loss"])
 
 
 def observed(ladder: Ladder) -> dict[str, Any]:
     """Observables of a network, as arguments of a sweep."""
+    cut = functools.partial(cut_loss, ladder.network, ladder.task.edges)
     return {
         "observe": {
             "levels": functools.partial(levels, ladder.task),
-            "without": functools.partial(cut_loss, ladder, False),
-            "only": functools.partial(cut_loss, ladder, True),
+            "without": functools.partial(cut, False),
+            "only": functools.partial(cut, True),
         },
         "dims": {"levels": ("level",)},
     }
 
 
-def measured(data: xr.Dataset, metrics: tuple[str, ...]) -> xr.Dataset:
+def measured(data: xr.Dataset, metrics: tuple[str, ...]) -> dict[str, xr.DataArray]:
     """What a sweep of networks measures at its end."""
     best, prompt, tokens = (data.levels.isel(level=i) for i in range(3))
-    closed = (prompt - data.loss) / (prompt - best)
-    found = {
-        "closed": last(closed),
+    return {
+        "closed": last((prompt - data.loss) / (prompt - best)),
         "used": last((data.without - data.loss) / (tokens - best)),
         "others": last((data.only - data.loss) / (tokens - best)),
         **{name: last(data[name]) for name in metrics},
     }
-    return xr.Dataset({name: values.astype(float).drop_attrs() for name, values in found.items()})
 
 
 def best_rate(theory: Any, config: Any, algorithm: str, steps: int, store: Path) -> float:
@@ -143,29 +153,47 @@ def best_rate(theory: Any, config: Any, algorithm: str, steps: int, store: Path)
 
 
 def trained(
-    ladder: Ladder, folder: Path, key: int, progress: Any, *, cells: list[str], **options: Any
+    ladder: Ladder, folder: Path, key: int, progress: Any, *, only: list[str] | None, **options: Any
 ) -> xr.Dataset:
     """What the networks of the cells and the theorem's model do, by cell and seed.
 
     The sweep of each is stored in the folder, and read from it if it is there.
+
+    Args:
+        ladder: The data law.
+        folder: The folder of the stores.
+        key: Root of all random numbers.
+        progress: Called with what is done, or None.
+        only: Some of the cells, or None for all.
+        **options: `seeds`, `steps` of the networks, `own_steps` of the theorem's model, `width`,
+            the layers and heads of the large network as `size`, and `long`, whether sequences are.
     """
+    settings = {THEOREM: None, **cells((ladder.depth, 1), options["size"])}
+    data = ladder.data | (ladder.long if options["long"] else {})
     begun, found = time.perf_counter(), []
-    for done, cell in enumerate(cells, start=1):
-        run = _theorem if cell == THEOREM else functools.partial(_network, CELLS.get(cell, {}))
-        found.append(run(ladder, folder / str(ALL.index(cell)), key, options))
+    some = list(settings) if only is None else only
+    for done, cell in enumerate(some, start=1):
+        fields, store = settings[cell], folder / str(list(settings).index(cell))
+        if fields is None:
+            values = _theorem(ladder, data, store, key, options)
+        else:
+            values = _network(fields, ladder, data, store, key, options)
+        found.append(xr.Dataset({n: x.astype(float).drop_attrs() for n, x in values.items()}))
         if progress is not None:
             spent = time.perf_counter() - begun
-            progress("cell", done, len(cells), spent / done * (len(cells) - done))
+            progress("cell", done, len(some), spent / done * (len(some) - done))
     whole = xr.concat(found, "cell", join="override", combine_attrs="drop", data_vars="all")
-    return whole.assign_coords(cell=cells)
+    return whole.assign_coords(cell=some)
 
 
-def _theorem(ladder: Ladder, folder: Path, key: int, options: Mapping[str, Any]) -> xr.Dataset:
+def _theorem(
+    ladder: Ladder, data: dict[str, Any], folder: Path, key: int, options: Mapping[str, Any]
+) -> dict[str, xr.DataArray]:
     theory = ladder.theory
     steps = min(ladder.theorem["steps"], options["own_steps"])
-    data = jaxtheory.sweep(
+    runs = jaxtheory.sweep(
         theory,
-        theory.Config(**ladder.data, **ladder.theorem["settings"]),
+        theory.Config(**data, **ladder.theorem["settings"]),
         seeds=options["seeds"],
         key=key,
         steps=steps,
@@ -174,23 +202,27 @@ def _theorem(ladder: Ladder, folder: Path, key: int, options: Mapping[str, Any])
         store=folder,
         dtype="float32",
     )
-    read = {name: last(values) for name, values in ladder.read(data).items()}
-    missing = xr.DataArray(np.full(options["seeds"], np.nan), {"seed": data.seed}, ["seed"])
-    names = (*MEASURES, *ladder.metrics, "rate")
-    found = {name: read.get(name, missing).astype(float).drop_attrs() for name in names}
-    return xr.Dataset(found)
+    missing = xr.DataArray(np.full(options["seeds"], np.nan), {"seed": runs.seed}, ["seed"])
+    found = dict.fromkeys((*MEASURES, *ladder.metrics, "rate"), missing)
+    return found | {name: last(values) for name, values in ladder.read(runs).items()}
 
 
 def _network(
-    settings: dict[str, Any], ladder: Ladder, folder: Path, key: int, options: Mapping[str, Any]
-) -> xr.Dataset:
+    settings: dict[str, Any],
+    ladder: Ladder,
+    data: dict[str, Any],
+    folder: Path,
+    key: int,
+    options: Mapping[str, Any],
+) -> dict[str, xr.DataArray]:
     fields, theory, steps = dict(settings), ladder.network, options["steps"]
     algorithm = fields.pop("algorithm")
-    config = theory.Config(**ladder.data, **fields, width=options["width"], horizon=steps)
+    config = theory.Config(**data, **fields, width=options["width"], horizon=steps)
     rate = best_rate(theory, config, algorithm, steps, folder / "rates")
-    data = jaxtheory.sweep(
+    config = config.replace(rate=rate)
+    runs = jaxtheory.sweep(
         theory,
-        config.replace(rate=rate),
+        config,
         seeds=options["seeds"],
         key=key,
         steps=steps,
@@ -198,28 +230,44 @@ def _network(
         algorithm=algorithm,
         dtype="float32",
         store=folder / "networks",
+        save_params=False if ladder.also is None else [0, steps],
         **observed(ladder),
     )
-    found = measured(data, ladder.metrics)
-    return found.assign(rate=xr.full_like(found.closed, rate))
+    found = measured(runs, ladder.metrics)
+    found["rate"] = xr.full_like(found["closed"], rate, dtype=float)
+    if ladder.also is not None:
+        found |= ladder.also(Trained(theory, config, runs))
+    return found
 
 
 def parts(ladder: Ladder, steps: int, seeds: int = 8) -> dict[str, Any]:
     """The experiment of a ladder and its options, as arguments of its Figure."""
-    base = {"seeds": seeds, "steps": steps, "own_steps": ladder.theorem["steps"], "width": 16}
-    few = [THEOREM, ADAM[-1]]
+    few = [THEOREM, list(cells((2, 4)))[-1]]
     return {
         "theory": None,
         "config": None,
         "experiment": functools.partial(trained, ladder),
-        "sweep": {"cells": ALL, **base},
-        "quick": {"cells": few, "seeds": 2, "steps": 20, "own_steps": 20, "width": 8},
+        "sweep": {
+            "only": None,
+            "seeds": seeds,
+            "steps": steps,
+            "own_steps": ladder.theorem["steps"],
+            "width": 16,
+            "size": (2, 4),
+            "long": False,
+        },
+        "quick": {"only": few, "seeds": 2, "steps": 20, "own_steps": 20, "width": 8},
+        "large": {"steps": 5 * steps, "width": 128, "size": (4, 8), "long": True},
     }
 
 
-def learned(data: xr.Dataset, name: str, cells: list[str]) -> xr.DataArray:
-    """A measure of the networks of these cells that have learned their task, NaN for the others."""
-    return data[name].where(data.closed >= LEARNED).sel(cell=cells)
+def learned(data: xr.Dataset, name: str, kind: str = "") -> xr.DataArray:
+    """A measure of the networks that have learned their task, NaN for the others.
+
+    kind: only those whose cell begins with it.
+    """
+    some = [cell for cell in data.cell.values if cell != THEOREM and cell.startswith(kind)]
+    return data[name].where(data.closed >= LEARNED).sel(cell=some)
 
 
 def learns(number: str, task: str, least: int = 6) -> Claim:
@@ -230,7 +278,7 @@ def learns(number: str, task: str, least: int = 6) -> Claim:
         statement=f"At least {least} of the eight networks learn {task}: they close 0.9 of the gap from the best answer without the prompt to the best one.",
         measure=Measure(
             "networks of eight that close 0.9 of the gap",
-            lambda data: (data.closed.sel(cell=list(CELLS)) >= LEARNED).sum("cell"),
+            lambda data: learned(data, "closed").notnull().sum("cell"),
         ),
         bound=at_least(least),
         why="What a network uses can be asked only of one that has learned something.",
@@ -245,7 +293,7 @@ def uses(number: str, task: str, tokens: str, least: float = 0.5) -> Claim:
         statement=f"Networks that have learned {task} use {tokens}: with the edges to them cut each loses at least {least:g} of the gap to the best answer without them.",
         measure=Measure(
             "rise of the loss without the theorem's edges, over the gap, least of those that learned",
-            lambda data: learned(data, "used", list(CELLS)).min("cell"),
+            lambda data: learned(data, "used").min("cell"),
         ),
         bound=at_least(least),
         why="It is the mechanism of the theorem, by intervention and not by the size of attention.",
@@ -262,7 +310,7 @@ def uses_no_others(
         statement=f"Networks with AdamW, residual stream, norm and MLP that have learned {task} use nothing but {tokens}: with all other edges cut each loses at most {most:g} of the gap.",
         measure=Measure(
             "rise of the loss without all other edges, over the gap, largest of those that learned",
-            lambda data: learned(data, "others", ADAM).max("cell"),
+            lambda data: learned(data, "others", "AdamW, block").max("cell"),
         ),
         bound=at_most(most),
         expect=expect,

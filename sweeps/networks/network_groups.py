@@ -13,6 +13,7 @@ GROUPS = Ladder(
     task=jaxtheory.tasks.group_sparse,
     network=network(jaxtheory.tasks.group_sparse),
     data={"group_dim": 4, "num_groups": 6, "num_samples": 64},
+    long={"num_groups": 256},
     theorem={"settings": {}, "steps": 300},
     read=lambda data: {"group_attention": data.relevant_attention},
     metrics=("group_attention",),

@@ -13,6 +13,7 @@ PROMPTS = Ladder(
     task=jaxtheory.tasks.nearest_neighbor,
     network=network(jaxtheory.tasks.nearest_neighbor),
     data={"dimension": 3, "context": 4, "num_prompts": 64, "num_test": 1000},
+    long={"context": 255},
     theorem={"settings": {}, "steps": 2000},
     read=lambda data: {"nearest_attention": data.nearest_attention},
     metrics=("nearest_attention",),

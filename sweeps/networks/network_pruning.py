@@ -5,22 +5,30 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import xarray as xr
+from jaxtyping import Array, Float
 
 import jaxtheory
-from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import Finding, Measure, at_least, at_most, between, derived, last
+from jaxtheory import Figure, plot
+from jaxtheory.claims import Finding
 from jaxtheory.theories.attention_pruning import model, predictions
 from jaxtheory.theories.attention_pruning.analyses import pruning
 
-from . import THEOREM, Ladder, Trained, panels, parts, rungs_from, theory_of
+from ._cells import Ladder, Trained, learns, network, panels, parts, uses
 
-RHO = "pruning_ratio"
-RUNGS = rungs_from(THEOREM, "+ MLP")  # of one head: heads share no fused weights
-TRAINED = RUNGS[1:]
+RATIOS = (0.2, 0.5, 0.8)
 PRUNERS = ("gradient", "wanda", "sparsegpt", "magnitude")
-MASK = {"regularization": 0.01}  # of the gradient mask, for weights of every rung
+MASK = {"regularization": 0.01}  # of the gradient mask, for weights of every network
 MASK_STEPS = 1500
+DATA: dict[str, Any] = {
+    "dimension": 8,
+    "length": 16,
+    "num_sequences": 64,
+    "rank": 4,
+    "logit_scale": 20.0,
+}
+THEORY = jaxtheory.theories.get("attention_pruning")
 
 
 def layer(params: Mapping[str, Any], problem: Any) -> model.Problem:
@@ -50,7 +58,7 @@ def layer(params: Mapping[str, Any], problem: Any) -> model.Problem:
     return model.Problem(inputs, heldout, query, key, query @ key.T, mask, unused)
 
 
-def errors(problem: model.Problem, config: Any, ratios: list[float]) -> dict[str, jax.Array]:
+def errors(problem: model.Problem, config: Any) -> Float[Array, "ratio pruner"]:
     """The relative errors of attention by ratio, of the theory's mask and of other pruners.
 
     The mask is that after 1500 steps, the pruners are those that it is compared with.
@@ -64,106 +72,80 @@ def errors(problem: model.Problem, config: Any, ratios: list[float]) -> dict[str
         mask.init(key, problem, config),
     )
     rows = []
-    for ratio in ratios:
+    for ratio in RATIOS:
         at = config.replace(pruning_ratio=ratio)
         weights = pruning.pruned_weights(mask.params(state, problem, at), problem, at)
         fitted = pruning.plain_errors(weights[None], problem, at)["relative_error"]
         baselines = predictions.baselines(problem, at)["relative_error"]
         rows.append(jnp.concatenate([fitted, baselines])[: len(PRUNERS)])
-    return dict(zip(PRUNERS, jnp.stack(rows, axis=1), strict=True))
+    return jnp.stack(rows)
+
+
+def leads(table: Any) -> dict[str, Any]:
+    """Error of the mask minus the least of Wanda's and SparseGPT's, and minus that of magnitude.
+
+    table: errors by ratio and pruner.
+    """
+    mask, wanda, sparsegpt, magnitude = (table[..., i] for i in range(len(PRUNERS)))
+    lead = mask - np.minimum(wanda, sparsegpt)
+    named = {f"lead_{round(100 * ratio)}": lead[..., i] for i, ratio in enumerate(RATIOS)}
+    return named | {"magnitude_50": (mask - magnitude)[..., 1]}
 
 
 def pruned(trained: Trained) -> Mapping[str, xr.DataArray]:
-    """The errors of pruners on the attention layers of trained networks."""
-    data, width = trained.data, trained.config.width.cap
-    ratios = data[RHO].values.tolist()
-    config = THEORY.Config(**PRUNING.data, **MASK).replace(dimension=width)
+    """What the mask gains on the attention layers of networks of one head; NaN for the others."""
+    theory, network, data = trained
+    if network.heads.cap > 1:
+        return {}
+    config = THEORY.Config(**DATA, **MASK).replace(dimension=network.width.cap)
     layers = []
     for seed in data.seed.values:
-        where: dict[str, Any] = {RHO: ratios[0], "seed": seed}
-        params = jaxtheory.load_params(data, trained.theory, **where)["params"]
-        layers.append(layer(params, jaxtheory.load_problem(data, trained.theory, **where)))
+        params = jaxtheory.load_params(data, theory, seed=seed)["params"]
+        layers.append(layer(params, jaxtheory.load_problem(data, theory, seed=seed)))
     problems = jax.tree.map(lambda *leaves: jnp.stack(leaves), *layers)
-    table = jax.jit(jax.vmap(lambda problem: errors(problem, config, ratios)))(problems)
-    return {name: xr.DataArray(values, dims=("seed", RHO)) for name, values in table.items()}
+    table = jax.jit(jax.vmap(lambda problem: errors(problem, config)))(problems)
+    return {
+        name: xr.DataArray(values, {"seed": data.seed}, ["seed"])
+        for name, values in leads(np.asarray(table)).items()
+    }
 
 
 PRUNING = Ladder(
-    name="attention_pruning",
-    data={"dimension": 8, "length": 16, "num_sequences": 64, "rank": 4, "logit_scale": 20.0},
-    axis=RHO,
+    theory=THEORY,
+    task=jaxtheory.tasks.attention_pruning,
+    network=network(jaxtheory.tasks.attention_pruning),
+    data=DATA,
+    long={"length": 256, "dimension": 64},
     theorem={"settings": MASK, "steps": MASK_STEPS},
-    read=lambda data: {
-        name: last(data.relative_error).sel(pruner=name, drop=True) for name in PRUNERS
-    },
-    names=("attention_overlap", *PRUNERS),
-    sgd=0.03,
-    more=lambda steps: {"save_params": True},
+    read=lambda data: {},
+    metrics=("attention_overlap",),
     also=pruned,
 )
-THEORY = theory_of(PRUNING)
-
-
-def lead(data: xr.Dataset) -> xr.DataArray:
-    """Error of the gradient mask minus the least of Wanda's and SparseGPT's."""
-    return data.gradient - xr.where(data.wanda < data.sparsegpt, data.wanda, data.sparsegpt)
+TASK, TOKENS = "to imitate an attention layer", "the token with most attention"
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """The relative error of each pruner, by rung and share of pruned weights."""
-    labels = ("gradient mask", "Wanda", "SparseGPT", "magnitude of W")
-    shown = {name: f"relative error, {x}" for name, x in zip(PRUNERS, labels, strict=True)}
-    return panels(data, PRUNING, shown, "Pruning the attention of trained layers")
+    """The gap that is closed, what cutting costs, and what the mask gains, by network."""
+    shown = {
+        "closed": "share of the gap closed",
+        "used": "loss without the token / gap",
+        "lead_20": "mask - best rival, 20 %",
+        "lead_50": "mask - best rival, 50 %",
+    }
+    return panels(data, shown)
 
 
 FIGURE = Figure(
     name="network_pruning",
     source="attention_pruning: the gradient mask against Wanda and SparseGPT",
     finding=Finding(
-        "On trained layers the gradient mask beats Wanda and SparseGPT on average at 50 and 80 % pruned, not at 20 %",
-        rests_on=("NW-61", "NW-62"),
+        "Networks that have learned to imitate an attention layer use the token with most attention",
+        rests_on=("NW-98",),
     ),
-    **parts(PRUNING, values=[0.2, 0.5, 0.8], quick_values=[0.2, 0.5], rungs=RUNGS),
+    **parts(PRUNING, steps=2000),
     draw=draw,
-    # keys 100 and 101, 8 seeds: the mask is better by 0.02 to 0.10 at 0.5, by 0.13 to 0.26 at 0.8,
-    # and worse by 0.07 to 0.12 at 0.2; against magnitude of W -0.02 to 0.02 at 0.5
     claims=(
-        Claim(
-            "NW-61",
-            origin=derived("figure 2(c) of the source, on trained weights"),
-            statement="With half or 0.8 of the weights pruned the gradient mask has a smaller error than Wanda and SparseGPT on the attention layers of trained networks, by 0.05 or more on average over both shares and the rungs of one head.",
-            measure=Measure(
-                "mean error, mask minus better of Wanda and SparseGPT, ρ = 0.5 and 0.8",
-                lambda data: lead(data).sel({"rung": TRAINED, RHO: [0.5, 0.8]}).mean(skipna=False),
-            ),
-            bound=at_most(-0.05),
-            why="The advantage of the source is real on weights that gradient descent has found, not only on random ones.",
-        ),
-        Claim(
-            "NW-62",
-            origin=derived("measured"),
-            statement="With a fifth of the weights pruned the gradient mask has a larger error on the attention layers of trained networks than the better of Wanda and SparseGPT, by 0.03 or more on average over the rungs of one head.",
-            measure=Measure(
-                "mean error, mask minus better of Wanda and SparseGPT, trained, ρ = 0.2",
-                lambda data: lead(data).sel({"rung": TRAINED, RHO: 0.2}).mean(skipna=False),
-            ),
-            bound=at_least(0.03),
-            why="Who prunes few weights should not use the mask on trained layers, where its lead of the theory's random weights is gone.",
-        ),
-        Claim(
-            "NW-63",
-            origin=derived("measured"),
-            statement="With half of the weights pruned the error of the gradient mask on trained attention layers and that of the smallest entries of W = W_Q W_K^T differ by at most 0.05, on average over the rungs of one head.",
-            measure=Measure(
-                "mean error, mask minus magnitude of W, trained layers, ρ = 0.5",
-                lambda data: (
-                    (data.gradient - data.magnitude)
-                    .sel({"rung": TRAINED, RHO: 0.5})
-                    .mean(skipna=False)
-                ),
-            ),
-            bound=between(-0.05, 0.05),
-            why="Most of the advantage comes from pruning the fused weights, which needs no gradient.",
-        ),
+        learns("NW-97", TASK),
+        uses("NW-98", TASK, TOKENS),
     ),
 )

@@ -19,6 +19,7 @@ WALK = Ladder(
         "num_sequences": 64,
         "clockwise_probability": 0.7,
     },
+    long={"length": 256, "encoding_dim": 256},
     theorem={"settings": {}, "steps": 100},
     read=lambda data: {"parent_attention": data.parent_attention},
     metrics=("parent_attention",),

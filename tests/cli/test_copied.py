@@ -15,7 +15,7 @@ from jaxtheory.cli.copied import one_file
 
 FILES = figures.files()
 TRICKY = (
-    "network_downstream",
+    "network_patterns",
     "network_pruning",
     "bigram_stage_two",
     "groups_margin",
