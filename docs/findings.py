@@ -159,6 +159,20 @@ LADDERS: dict[str, tuple[Finding, ...]] = {
             rests_on=("NW-74", "NW-75"),
         ),
     ),
+    "attention_pruning": (
+        Finding(
+            "On trained attention layers of one head the mask beats Wanda and SparseGPT where half or more is pruned, and is worse where a fifth is",
+            rests_on=("NW-100", "NW-101"),
+        ),
+        Finding(
+            "Networks that have learned to imitate an attention layer use the token to which it attends most",
+            rests_on=("NW-97", "NW-98"),
+        ),
+        Finding(
+            "With half pruned the smallest entries of W_Q W_Kᵀ do nearly as well as the mask",
+            rests_on=("NW-102",),
+        ),
+    ),
     "contextual_bigram": (
         Finding(
             "Networks that have learned bigrams use the attended position, and with AdamW, residual stream, norm and MLP nothing else",
@@ -197,6 +211,12 @@ LADDERS: dict[str, tuple[Finding, ...]] = {
         Finding(
             "Networks that have learned chains in context use the parents: cutting the edges to them costs half of the gap or more",
             rests_on=("NW-86", "NW-87"),
+        ),
+    ),
+    "task_diversity": (
+        Finding(
+            "A standard Transformer that was trained on 64 tasks answers fresh ones as well as these, with less loss than any layer of linear attention",
+            rests_on=("NW-91", "NW-92", "NW-99"),
         ),
     ),
 }

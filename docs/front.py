@@ -8,9 +8,9 @@ from collections import defaultdict
 import evidence
 import findings
 import matplotlib as mpl
+import pictures
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from PIL import Image
 
 from jaxtheory import plot
 
@@ -89,7 +89,4 @@ def draw() -> Figure:
 
 def write() -> None:
     """Write the picture."""
-    out = io.BytesIO()
-    with mpl.rc_context(plot.STYLE):
-        draw().savefig(out, format="png")
-    Image.open(out).convert("RGB").quantize(128).save(PICTURE, "webp", lossless=True, method=6)
+    pictures.save(draw(), PICTURE)

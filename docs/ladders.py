@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import evidence
 import matplotlib as mpl
+import pictures
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from PIL import Image
 
 from jaxtheory import plot
 
@@ -94,7 +94,4 @@ def draw() -> Figure:
 
 def write() -> None:
     """Write the picture."""
-    out = io.BytesIO()
-    with mpl.rc_context(plot.STYLE):
-        draw().savefig(out, format="png")
-    Image.open(out).convert("RGB").quantize(128).save(PICTURE, "webp", lossless=True, method=6)
+    pictures.save(draw(), PICTURE)

@@ -7,17 +7,16 @@ the figures that were run into a folder under their first key.
 
 import argparse
 import gzip
-import io
 import json
 from pathlib import Path
 from typing import Any
 
 import evidence
 import front
-import numpy as np
+import ladders
+import pictures
 import replicates
 import verdict_map
-from PIL import Image
 
 import jaxtheory
 from jaxtheory.reports.run_files import stem
@@ -26,35 +25,7 @@ GALLERY = evidence.DOCS / "gallery"
 EXAMPLE = ("origin", "measured", "n")  # what is kept of an example of before
 NOT_JUDGED = {"interval": None, "decision": "undecided", "finding": "an example"}
 NOT_JUDGED |= {"outcome": "undecided"}
-LARGEST, NUMBERS = 40_000, 160_000  # bytes of a picture, and of a figure's compressed numbers
-
-
-def webp(file: Path) -> bytes:
-    """Return a picture of at most LARGEST bytes, as sharp as fits: few colors, or else blurred."""
-    image = Image.open(file).convert("RGB")
-    tries = [(few_colors(image, count), {"lossless": True}) for count in (64, 32, 24, 16)]
-    for part in (1, 0.85, 0.75, 0.65, 0.6, 0.5):
-        small = image.resize((round(image.width * part), round(image.height * part)))
-        tries += [(small, {"quality": quality}) for quality in (60, 45, 30)]
-    for picture, options in tries:
-        out = io.BytesIO()
-        picture.save(out, "webp", method=6, **options)
-        if out.tell() <= LARGEST:
-            return out.getvalue()
-    raise ValueError(f"{file} does not fit into {LARGEST} bytes")
-
-
-def few_colors(image: Image.Image, count: int) -> Image.Image:
-    """Return an image in its most frequent colors, so that lines and cells keep theirs exactly."""
-    pixels = np.asarray(image).reshape(-1, 3)
-    codes, place, counts = np.unique(
-        pixels @ np.array([1 << 16, 1 << 8, 1]), return_inverse=True, return_counts=True
-    )
-    colors = np.stack([codes >> 16, codes >> 8 & 255, codes & 255], 1)
-    palette = colors[np.argsort(-counts, kind="stable")[:count]]
-    nearest = [int(((palette - color) ** 2).sum(1).argmin()) for color in colors]
-    raster = palette.astype(np.uint8)[nearest][place]
-    return Image.fromarray(raster.reshape(image.height, image.width, 3))
+NUMBERS = 160_000  # bytes of a figure's compressed numbers, at most
 
 
 def judge() -> None:
@@ -92,7 +63,7 @@ def keep_pictures(store: Path) -> None:
         file = stem(store, name, evidence.keys(name)[0]).with_suffix(".png")
         if not file.is_file():
             continue
-        (GALLERY / f"{name}.webp").write_bytes(webp(file))
+        (GALLERY / f"{name}.webp").write_bytes(pictures.webp(file))
         table = gzip.compress(file.with_suffix(".csv").read_bytes(), mtime=0)
         if len(table) <= NUMBERS:
             (GALLERY / f"{name}.csv.gz").write_bytes(table)
@@ -112,6 +83,7 @@ if __name__ == "__main__":
     if options.store:
         keep_pictures(options.store)
         front.write()
+        ladders.write()
     judge()
     found = evidence.load()
     evidence.write(evidence.pages(found) | {verdict_map.FILE: verdict_map.draw(found)})

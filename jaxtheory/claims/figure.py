@@ -56,7 +56,7 @@ class Figure(NamedTuple):
     draw: Callable[[xr.Dataset], Any]
     experiment: Callable[..., xr.Dataset] | None = None
     verb: Callable[..., xr.Dataset] = default_verb
-    large: dict[str, Any] = {}
+    large: dict[str, Any] = {}  # noqa: RUF012  (an immutable default of a NamedTuple)
     finding: Finding | None = None
 
 

@@ -41,9 +41,9 @@ class Changes:
     def apply(self, figure: "Figure", quick: bool) -> "Figure":
         """Return the figure with these changes of its whole or its quick form.
 
-        Other axes or sizes or steps are not those that its claims are about: nothing is expected of them,
-        and their bounds are not drawn. Where its drawing does not take the axes, the sweep is drawn
-        as `jaxtheory sweep --plot` draws it.
+        Other axes, sizes or steps are not those that its claims are about: nothing is expected of
+        them, and their bounds are not drawn. Where its drawing does not take the axes, the sweep is
+        drawn as `jaxtheory sweep --plot` draws it.
         """
         config, options = jaxtheory.claims.arguments(figure, quick)
         if self.large:

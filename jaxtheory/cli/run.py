@@ -39,7 +39,7 @@ class Run:
 
     A verdict is wrong with probability 1 % at most. What the seeds do not decide is undecided.
 
-    With other axes, sizes or steps, claims are judged where they still can be, and nothing is expected.
+    With other axes, sizes or steps, claims are judged where they can be; nothing is expected.
 
     The exit code is 1 if a verdict differs from the expected one.
     """
@@ -99,9 +99,7 @@ class Run:
             table("summary", ("figure", *_OUTCOMES), _counts(records))
         put(_sentence(records))
         if self.changes.moves:
-            put(
-                "not the axes, sizes or steps of the figure: nothing is expected of its claims on these"
-            )
+            put("not the axes, sizes or steps of the figure: nothing is expected of its claims")
         lost = list(_not_judged(records))
         for sentence in lost:
             put(sentence)

@@ -318,6 +318,19 @@ def uses_no_others(
     )
 
 
+def effects(closed: xr.DataArray) -> dict[str, xr.DataArray]:
+    """What the second level of each factor adds to the share of the gap closed, by seed.
+
+    It is the difference of two means over networks, each without those that diverged.
+    """
+    networks = closed.sel(cell=[cell for cell in closed.cell.values if cell != THEOREM])
+    found = {}
+    for names in zip(*(cell.split(", ") for cell in networks.cell.values), strict=True):
+        has = xr.DataArray([name == names[-1] for name in names], {"cell": networks.cell}, ["cell"])
+        found[names[-1]] = networks.where(has).mean("cell") - networks.where(~has).mean("cell")
+    return found
+
+
 def panels(data: xr.Dataset, shown: Mapping[str, str]) -> plot.Drawing:
     """A panel for each measure: its median and range over the seeds, one cell below the other.
 
@@ -335,4 +348,15 @@ def panels(data: xr.Dataset, shown: Mapping[str, str]) -> plot.Drawing:
         plot.ticks(ax.yaxis, places, data.cell.values if ax is row[0] else [""] * len(places))
         plot.finish(ax, label, "")
     plot.remark(figure, "Medians and ranges; filled: has learned its task (0.9 of the gap).")
+    low, middle, high = (
+        {name: float(x.quantile(q)) for name, x in effects(data.closed).items()}
+        for q in (0, 0.5, 1)
+    )
+    words = [
+        f"{name} {middle[name]:+.2f} [{low[name]:.2f}, {high[name]:.2f}]"
+        for name in middle
+        if np.isfinite(middle[name])
+    ]
+    if words:
+        plot.remark(figure, f"Effects on the share of the gap closed: {', '.join(words)}.")
     return figure

@@ -128,7 +128,7 @@ def test_claims_are_judged_where_they_still_can_be(folder, capsys):
     assert "T-2 – not judged" in printed
     assert "\nT-2 not judged: the axes lack what it measures (KeyError: " in printed
     assert "holds (open)" in printed or "undecided" in printed
-    assert "nothing is expected of its claims on these" in printed
+    assert "nothing is expected of its claims" in printed
     (file,) = folder.glob("out/mine-*.json")
     record = json.loads(file.read_text())
     assert record["changes"] == "--vary B=2,4 --steps 4"
@@ -187,3 +187,16 @@ def test_a_remark_that_is_made_twice_is_said_once():
     plot.remark(figure, "Once.")
     plot.remark(figure, "Once.")
     assert plot.caption(figure) == "Once."
+
+
+def test_the_large_form_of_a_figure_is_its_own(capsys):
+    ladder = jaxtheory.figures.get("network_walk")
+    options = apply(ladder, large=True, seeds="2")
+    assert options == ladder.sweep | ladder.large | {"seeds": 2}
+    assert (options["width"], options["size"], options["long"]) == (128, (4, 8), True)
+    changed = Changes(large=True)
+    assert changed.words == ["--large"] and changed.moves
+    assert main(["run", "walk_phase", "--large"]) == 2
+    assert "--large: walk_phase has no large form" in capsys.readouterr().err
+    assert main(["run", "network_walk", "--large", "--quick"]) == 2
+    assert "exclude each other" in capsys.readouterr().err

@@ -147,6 +147,27 @@ CASES = {
         ),
         "",
     ),
+    "networks: tasks that are learned for all": Case(
+        "network_diversity",
+        cells(
+            closed=0.95, used=1, others=0.1, loss=0.06, own_loss=0.05, layer_loss=0.15, rate=0.01
+        ),
+        "91 92 99",
+        drawn=True,
+    ),
+    "networks: tasks that are remembered": Case(
+        "network_diversity",
+        cells(
+            closed=lambda cell: 0.95 if cell == "SGD, block, 2 × 4" else 0.3,
+            used=1,
+            others=0.1,
+            loss=0.14,
+            own_loss=0.02,
+            layer_loss=0.15,
+            rate=0.01,
+        ),
+        "",
+    ),
     "networks: patterns that are learned by their tokens": Case(
         "network_patterns",
         cells(closed=0.95, used=0.6, others=0.01, relevant_attention=0.6, rank=0, rate=0.01),
@@ -156,6 +177,37 @@ CASES = {
     "networks: patterns that are learned otherwise": Case(
         "network_patterns",
         cells(closed=of_last, used=0.1, others=0.8, relevant_attention=0.4, rank=3, rate=0.01),
+        "",
+    ),
+    "networks: pruning as measured": Case(
+        "network_pruning",
+        cells(
+            closed=0.95,
+            used=0.9,
+            others=0.1,
+            attention_overlap=0.9,
+            lead_20=0.08,
+            lead_50=-0.1,
+            lead_80=-0.2,
+            magnitude_50=-0.05,
+            rate=0.01,
+        ),
+        "97 98 100 101 102",
+        drawn=True,
+    ),
+    "networks: pruning that the mask makes worse": Case(
+        "network_pruning",
+        cells(
+            closed=of_last,
+            used=0.2,
+            others=0.1,
+            attention_overlap=0.9,
+            lead_20=-0.1,
+            lead_50=0.1,
+            lead_80=0.1,
+            magnitude_50=0.2,
+            rate=0.01,
+        ),
         "",
     ),
 }
