@@ -1,5 +1,6 @@
 """How Sphinx builds the pages: `make docs`."""
 
+import hashlib
 import os
 import re
 import sys
@@ -11,8 +12,10 @@ sys.path.insert(0, str(Path(__file__).parent))
 import evidence
 import public
 import verdict_map
+from docutils import nodes
 
 import jaxtheory
+from jaxtheory import figures
 from jaxtheory.core.config import Config, fields
 
 project, author, release = "jaxtheory", "The jaxtheory authors", jaxtheory.__version__
@@ -22,6 +25,10 @@ html_math_renderer = "katex"
 html_static_path, html_css_files, html_js_files = ["_static"], ["style.css"], ["verdicts.js"]
 exclude_patterns = ["_build", "examples"]
 html_theme, html_title = "furo", f"jaxtheory {release}"
+html_favicon = "_static/icon.svg"
+ABOUT = "Small transformers of learning theory in JAX: does training do what each theorem says?"
+myst_html_meta = {"description": ABOUT, "property=og:title": "jaxtheory"}
+myst_html_meta |= {"property=og:description": ABOUT, "property=og:type": "website"}
 html_theme_options = {"navigation_with_keys": True}
 html_show_copyright = html_copy_source = html_show_sourcelink = False
 highlight_language = "none"
@@ -32,11 +39,14 @@ python_maximum_signature_line_length = 88
 # notebooks type `jaxtheory` as its users do
 os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 os.environ |= {"COLUMNS": "90", "TERM": "dumb"}
-# notebooks are executed at every build in a temporary folder; a failure stops the build
-nb_execution_mode = "force"
+# notebooks are executed in a temporary folder, again where they or the code have changed; a failure
+# is said, fails the build and leaves the other pages
+CODE = sorted([*Path(jaxtheory.__file__).parent.rglob("*.py"), *figures.files().values()])
+CODE_HASH = hashlib.sha256(b"".join(file.read_bytes() for file in CODE)).hexdigest()[:16]
+nb_execution_mode = "cache"
+nb_execution_cache_path = str(evidence.DOCS / "_build" / "notebooks" / CODE_HASH)
 nb_execution_in_temp = True
-nb_execution_raise_on_error = True
-nb_execution_timeout = 300
+nb_execution_timeout = 1200
 nb_merge_streams = True
 nb_output_stderr = "remove"  # the progress bars of sweeps
 
@@ -89,6 +99,12 @@ def again(app: Any, *pages: Any) -> list[str]:
     return [evidence.PAGE.stem]
 
 
+def lazily(app: Any, page: Any, name: str) -> None:
+    """Let pictures arrive as one comes near them."""
+    for image in page.findall(nodes.image):
+        image["loading"] = "lazy"
+
+
 def setup(app: Any) -> None:
     """Connect the functions above to Sphinx."""
     app.connect("autodoc-process-docstring", docstring)
@@ -97,3 +113,4 @@ def setup(app: Any) -> None:
     app.connect("source-read", source)
     app.connect("builder-inited", generate)
     app.connect("env-get-outdated", again)
+    app.connect("doctree-resolved", lazily)

@@ -193,7 +193,7 @@ LADDERS: dict[str, tuple[Finding, ...]] = {
     ),
     "low_rank": (
         Finding(
-            "Networks that have learned which of two patterns is there use its tokens, and cutting the updates of query, key and value to rank 1 costs at most 0.1 of the gap",
+            "Networks that have learned to tell two patterns apart use their tokens, and cutting the updates of query, key and value to rank 1 costs at most 0.1 of the gap",
             rests_on=("NW-93", "NW-94", "NW-96"),
         ),
     ),

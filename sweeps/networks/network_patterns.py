@@ -73,7 +73,7 @@ PATTERNS = Ladder(
     metrics=("relevant_attention",),
     also=ranks,
 )
-TASK, TOKENS = "which of two patterns is there", "its tokens"
+TASK, TOKENS = "to tell two patterns apart", "the tokens of the pattern"
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
@@ -91,7 +91,7 @@ FIGURE = Figure(
     name="network_patterns",
     source="low_rank: attention to the tokens of the label's class, and updates of low rank",
     finding=Finding(
-        "Networks that have learned which pattern is there use its tokens, by updates of rank 1 at most",
+        "Networks that have learned to tell two patterns apart use their tokens, by updates of rank 1 at most",
         rests_on=("NW-94", "NW-96"),
     ),
     **parts(PATTERNS, steps=1000),
@@ -103,7 +103,7 @@ FIGURE = Figure(
         Claim(
             "NW-96",
             origin=derived("LR-1, in networks"),
-            statement="In networks that have learned which of two patterns is there, updates of W_Q, W_K and W_V that are cut to rank 1 suffice: cut to rank 1, or to any from 2 to 4, each loses at most 0.1 of the gap.",
+            statement="In networks that have learned to tell two patterns apart, updates of W_Q, W_K and W_V that are cut to rank 1 suffice: cut to rank 1, or to any from 2 to 4, each loses at most 0.1 of the gap.",
             measure=Measure(
                 "least rank of the updates that suffices, largest of those that learned",
                 lambda data: learned(data, "rank").max("cell"),

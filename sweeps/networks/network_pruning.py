@@ -168,7 +168,7 @@ FIGURE = Figure(
         Claim(
             "NW-101",
             origin=derived("measured"),
-            statement="With a fifth of the weights pruned the gradient mask has a larger error there than the better of Wanda and SparseGPT, by 0.03 or more on average over the networks of one head that have learned to imitate.",
+            statement="With a fifth of the weights pruned the gradient mask has a larger error than the better of Wanda and SparseGPT on the attention layers of networks of one head that have learned to imitate, by 0.03 or more on average.",
             measure=Measure(
                 "mean error, mask minus better of Wanda and SparseGPT, ρ = 0.2, those that learned",
                 lambda data: learned(data, "lead_20").mean("cell"),
