@@ -336,6 +336,8 @@ def panels(data: xr.Dataset, shown: Mapping[str, str]) -> plot.Drawing:
 
     Marks are filled where the typical network has learned its task.
     """
+    measures = xr.concat([data[name] for name in shown], "measure")
+    data = data.isel(cell=np.flatnonzero(measures.notnull().any(["measure", "seed"])))
     figure, (row,) = plot.panels(len(shown), width=2.0, across=len(shown))
     places = np.arange(data.sizes["cell"])[::-1]
     filled = (data.closed >= LEARNED).median("seed").values.astype(bool)
@@ -345,6 +347,9 @@ def panels(data: xr.Dataset, shown: Mapping[str, str]) -> plot.Drawing:
             color = plot.COLORS[0]
             ax.plot([ends[0], ends[2]], [place, place], color=color, lw=1)
             ax.plot(ends[1], place, "o", color=color, mfc=color if full else "white", ms=5)
+        least, most = min(0, np.nanmin(low)), np.nanmax(high)
+        most = max(most, 0 if least < -0.1 else 1)  # shares have all of their range
+        ax.set_xlim(least - 0.05 * (most - least), most + 0.05 * (most - least))
         plot.ticks(ax.yaxis, places, data.cell.values if ax is row[0] else [""] * len(places))
         plot.finish(ax, label, "")
     plot.remark(figure, "Medians and ranges; filled: has learned its task (0.9 of the gap).")
