@@ -321,9 +321,11 @@ def uses_no_others(
 def effects(closed: xr.DataArray) -> dict[str, xr.DataArray]:
     """What the second level of each factor adds to the share of the gap closed, by seed.
 
-    It is the difference of two means over networks, each without those that diverged.
+    It is the difference of two means over networks. One that diverged, or is worse than without the
+    prompt, closes nothing.
     """
     networks = closed.sel(cell=[cell for cell in closed.cell.values if cell != THEOREM])
+    networks = networks.fillna(0).clip(0, None)
     found = {}
     for names in zip(*(cell.split(", ") for cell in networks.cell.values), strict=True):
         has = xr.DataArray([name == names[-1] for name in names], {"cell": networks.cell}, ["cell"])
@@ -347,12 +349,19 @@ def panels(data: xr.Dataset, shown: Mapping[str, str]) -> plot.Drawing:
             color = plot.COLORS[0]
             ax.plot([ends[0], ends[2]], [place, place], color=color, lw=1)
             ax.plot(ends[1], place, "o", color=color, mfc=color if full else "white", ms=5)
-        least, most = min(0, np.nanmin(low)), np.nanmax(high)
-        most = max(most, 0 if least < -0.1 else 1)  # shares have all of their range
-        ax.set_xlim(least - 0.05 * (most - least), most + 0.05 * (most - least))
+        whole = 1 if np.nanmin(middle) > -0.05 else 0  # shares have all of their range
+        least, most = min(0, np.nanmin(middle)), max(whole, np.nanmax(middle))
+        room = 0.3 * (most - least)  # for the ranges; longer ones are cut
+        least = max(min(0, np.nanmin(low)), least - room)
+        most = min(max(whole, np.nanmax(high)), most + room)
+        ax.set_xlim(least - 0.1 * room, most + 0.1 * room)
+        ax.set_ylim(-0.6, len(places) - 0.4)
         plot.ticks(ax.yaxis, places, data.cell.values if ax is row[0] else [""] * len(places))
         plot.finish(ax, label, "")
-    plot.remark(figure, "Medians and ranges; filled: has learned its task (0.9 of the gap).")
+    plot.remark(
+        figure,
+        "Medians and ranges over the seeds; filled: the typical network has learned (0.9 of the gap).",
+    )
     low, middle, high = (
         {name: float(x.quantile(q)) for name, x in effects(data.closed).items()}
         for q in (0, 0.5, 1)

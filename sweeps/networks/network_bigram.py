@@ -42,8 +42,8 @@ FIGURE = Figure(
     name="network_bigram",
     source="contextual_bigram: recovery of the attended positions",
     finding=Finding(
-        "Networks that have learned bigrams use the attended position: without its edges half of the gap or more is lost",
-        rests_on=("NW-84",),
+        "Networks with AdamW and the block that have learned bigrams use nothing but the attended position",
+        rests_on=("NW-83", "NW-85"),
     ),
     **parts(BIGRAMS, steps=2000),
     draw=draw,
