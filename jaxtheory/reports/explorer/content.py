@@ -10,11 +10,13 @@ import xarray as xr
 from jaxtheory.core.extended import WEIGHTS
 from jaxtheory.engine.results.summary import axes_of
 from jaxtheory.reports.explorer.arrays import encoded, recorded, stored
+from jaxtheory.reports.explorer.opening import opening
 from jaxtheory.reports.explorer.thinning import size, thinned
 from jaxtheory.texts.errors import InputError
 
 ENTRIES = 18 << 18  # numbers on a page at most, of 4 bytes each as a rule
 _PREDICTED = "predicted_"
+_MAP = "Attention "  # how the meaning of an attention map begins
 _RUNS = {  # what a dataset tells of the end of runs, -1 for none
     "diverged_at": "first recorded step at which a run was not finite",
     "stopped_at": "recorded step at which the stop rule held",
@@ -68,12 +70,14 @@ def content(sweep: Sweep, entries: int = ENTRIES) -> Content:
 
     Raises InputError if the dataset has no variable of numbers.
     """
+    sweep = sweep._replace(data=_with_named_maps(sweep.data))
     variables, left_out = _variables(sweep.data)
     if not variables and sweep.finished:
         raise InputError(f"{sweep.name} has no variable of numbers, so there is nothing to show")
     labels = _Labels(sweep.data)
     listed: list[dict[str, Any]] = []
-    arrays: list[str] = []
+    kept: list[dict[str, np.ndarray]] = []
+    texts: list[str] = []
     needs = [_need(variable) for variable in variables.values()]
     for (name, variable), most in zip(variables.items(), _shares(needs, entries), strict=True):
         places = np.arange(variable.sizes.get("step", 1))
@@ -92,16 +96,32 @@ def content(sweep: Sweep, entries: int = ENTRIES) -> Content:
                 "dims": list(at),
                 "at": at,
                 "kind": payload.kind,
-                "arrays": {part: len(arrays) + k for k, part in enumerate(payload.arrays)},
+                "arrays": {part: len(texts) + k for k, part in enumerate(payload.arrays)},
                 "notes": selection.notes,
                 "seeds": sizes.get("seed", 1),
                 **_place_of(name, variable, [*variables], axes(sweep.data)),
             }
         )
-        arrays += map(encoded, payload.arrays.values())
+        kept.append(payload.arrays)
+        texts += map(encoded, payload.arrays.values())
     dims = labels.describe([entry["at"] for entry in listed])
+    shown = {"dims": dims, "variables": listed, "opening": opening(listed, kept)}
     _refer(listed, dims)
-    return Content(_about(sweep, left_out) | {"dims": dims, "variables": listed}, arrays)
+    return Content(_about(sweep, left_out) | shown, texts)
+
+
+def _with_named_maps(data: xr.Dataset) -> xr.Dataset:
+    """The dataset with the axes of attention maps called layer, head, query and key."""
+    names: dict[str, str] = {}
+    for name, variable in data.data_vars.items():
+        inner = [str(dim) for dim in variable.dims if str(dim).startswith(f"{name}_")]
+        if 1 < len(inner) < 5 and str(variable.attrs.get("long_name", "")).startswith(_MAP):
+            taken = {*data.variables, *data.sizes, *names.values()}
+            words = ("layer", "head", "query", "key")[-len(inner) :]
+            names |= {
+                d: w if w not in taken else f"{name} {w}" for d, w in zip(inner, words, strict=True)
+            }
+    return data.rename(names)
 
 
 def _variables(data: xr.Dataset) -> tuple[dict[str, xr.DataArray], list[str]]:

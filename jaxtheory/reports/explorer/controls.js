@@ -47,15 +47,22 @@ function placeFor(v, d) {
   const now = places.indexOf(placeIn(v, d));
   if (!dims[d].numeric && places.length <= 60) return selectFor(id, title(d), places.map((place, k) => [k, label(d, place)]), now, k => change(Number(k)));
   const shownValue = make("output", { for: id }), slider = make("input", { type: "range", id, min: "0", max: String(places.length - 1), step: "1" });
-  const say = k => {
-    const last = d === STEP && k === places.length - 1 ? " (the last)" : "";
+  slider.say = () => {
+    const k = Number(slider.value), last = d === STEP && k === places.length - 1 ? " (the last)" : "";
     shownValue.textContent = label(d, places[k]) + last;
     slider.setAttribute("aria-valuetext", label(d, places[k]) + last);
   };
   slider.value = String(now);
-  slider.addEventListener("input", () => { say(Number(slider.value)); change(Number(slider.value)); });
-  say(now);
-  return [make("label", { for: id }, `${title(d)} = `, shownValue), slider];
+  slider.addEventListener("input", () => { slider.say(); change(Number(slider.value)); });
+  slider.say();
+  const played = d === STEP && state.view === "map" ? [buttonFor("play", "Play", play)] : [];
+  return [make("label", { for: id }, `${title(d)} = `, shownValue), slider, ...played];
+}
+
+function buttonFor(id, text, act) {
+  const button = make("button", { type: "button", id, text });
+  button.addEventListener("click", act);
+  return button;
 }
 
 const GROUPS = ["along training", "along training, with further dimensions", "of the final parameters", "of the final parameters, with further dimensions", "weights", "predictions", "runs"];
@@ -76,19 +83,22 @@ let structure = "";
 
 /** Build the controls of the picture if what can be chosen has changed. */
 function buildControls() {
-  const v = shown(), now = JSON.stringify([state.metric, state.view, state.x, state.color, state.rows, state.columns, state.seeds]);
+  const v = shown(), now = JSON.stringify([state.metric, state.view, state.x, state.color, state.rows, state.columns, state.panels, state.minus, state.seeds, isCell()]);
   $("metric").value = String(state.metric);
   $("meaning").textContent = v.meaning === v.name ? "" : v.meaning;
   setValues(v);
   if (now === structure) return;
   structure = now;
+  halt();
   const focused = document.activeElement?.id, several = severals(v), named = list => list.map(d => [d, title(d)]);
   const pick = name => value => { state[name] = Number(value); state.zoom = null; if (name === "x") state.logx = null; settle(); redraw(); };
   const swap = (name, other) => value => { if (state[other] === Number(value)) state[other] = state[name]; pick(name)(value); };
   $("views").replaceWith(several.length > 1 ? radiosFor("views", "show as", [["curves", "curves"], ["map", "heat map"]], state.view, view => { state.view = view; state.zoom = null; settle(); redraw(); }) : make("span", { id: "views" }));
-  const parts = [];
+  const parts = isCell() ? [[buttonFor("back", "Back to the heat map", () => history.back())]] : [];
   if (state.view === "map") {
     parts.push(selectFor("columns", "horizontal", named(several), state.columns, swap("columns", "rows")), selectFor("rows", "vertical", named(several), state.rows, swap("rows", "columns")));
+    const others = several.filter(d => d !== state.rows && d !== state.columns);
+    if (others.length) parts.push(selectFor("panels", "side by side", [[-1, "nothing"], ...named(others)], state.panels, pick("panels")));
   } else {
     if (several.length) parts.push(selectFor("x", "horizontal axis", named(several), state.x, pick("x")));
     const others = several.filter(d => d !== state.x);
@@ -108,6 +118,7 @@ function buildControls() {
   ticks.append(tickFor("logy", state.view === "map" ? "logarithmic colors" : "logarithmic vertical", false, on => { state.logy = on; state.zoom = null; redraw(); }));
   parts.push([ticks]);
   if (state.view === "curves" && predictionsOf(v).length) parts.push([tickFor("theory", "curves of the theory, dashed", state.theory, on => { state.theory = on; redraw(); })]);
+  predictionsOf(variables[state.metric]).forEach((p, k) => parts.push([tickFor(`minus-${k}`, `run minus ${theoryTitle(p)}`, variables[state.minus] === p, on => { Object.assign(state, { minus: on ? variables.indexOf(p) : -1, zoom: null, logy: null }); settle(); redraw(); })]));
   $("adjust").replaceChildren(...parts.flat());
   if (focused && focused !== document.activeElement?.id) $(focused)?.focus({ preventScroll: true });
 }
@@ -115,10 +126,12 @@ function buildControls() {
 /** Set the controls that are there to what is shown, after a link was followed. */
 function setValues(v) {
   for (const d of v.dims) {
-    const control = $(`at-${d}`), k = placesOf(v, d).indexOf(placeIn(v, d));
-    if (!control || k < 0 || control.value === String(k)) continue;
-    structure = "";  // its label changes, too
+    const control = $(`at-${d}`);
+    if (!control) continue;
+    control.value = String(placesOf(v, d).indexOf(placeIn(v, d)));
+    control.say?.();
   }
+  if ($("play")) $("play").textContent = player ? "Pause" : "Play";
   if ($("theory")) $("theory").checked = state.theory;
 }
 

@@ -13,7 +13,7 @@ function along(v, part, where, x, places) {
 function curves() {
   const v = shown(), x = state.x, notes = [], legend = [], traces = [], lines = [], hits = [];
   const several = v.seeds > 1, mode = several ? state.seeds : "one", fixed = fixedPlaces(v);
-  const groups = state.color < 0 ? [-1] : some(placesOf(v, state.color), MOST_COLORS), colors = colorsOf(groups.length);
+  const groups = state.color < 0 ? [-1] : some(placesOf(v, state.color), MOST_COLORS), colors = colorsOf(groups.length, state.color >= 0 && dims[state.color].role === "axis" && dims[state.color].numeric);
   if (state.color >= 0 && groups.length < lengthOf(v, state.color)) notes.push(`${groups.length} of ${lengthOf(v, state.color)} values of ${dims[state.color].name} are drawn.`);
   const seeds = mode === "each" ? some(placesOf(v, SEED), Math.max(Math.floor(MOST_CURVES / groups.length), 1)) : [mode === "one" && several ? placeIn(v, SEED) : -1];
   if (mode === "each" && seeds.length < v.seeds) notes.push(`${seeds.length} of ${v.seeds} seeds are drawn.`);
@@ -37,7 +37,7 @@ function curves() {
 
   const positions = places.map(position);
   const finite = lines.flatMap(line => [...line.y].filter(Number.isFinite));
-  const logx = numeric && (state.logx ?? spreadByRatio(positions, true)), logy = state.logy ?? spreadByRatio(finite, false);
+  const logx = numeric && (state.logx ?? spreadByRatio(positions, true)), logy = state.logy ?? (!v.minus && spreadByRatio(finite, false));
   const least = logy ? finite.reduce((a, b) => b > 0 ? Math.min(a, b) : a, Infinity) : -Infinity;  // where a band ends that reaches 0
   const dropped = (logy ? finite.filter(y => y <= 0).length : 0), left = logx ? positions.filter(p => p <= 0).length : 0;
   if (dropped) notes.push(`Not positive, so missing on the logarithmic vertical axis: ${dropped} of ${finite.length} values.`);
@@ -76,10 +76,10 @@ function curves() {
   if (!finite.length) notes.push("There is no value here yet, or all are NaN.");
 
   const xaxis = x < 0 ? axisOf("", false) : axisAlong(x, all, { byPlace: !numeric }, logx);
-  const yaxis = axisOf(v.name, logy);
+  const yaxis = { ...axisOf(v.name, logy), ...(v.minus ? { zeroline: true, zerolinecolor: style("--ink"), rangemode: "tozero" } : {}) };
   return {
     traces, legend, notes, lines, places, x, logx, logy, predictions,
-    layout: layoutOf(xaxis, yaxis),
+    layout: layoutOf({ xaxis, yaxis }),
     hit: (curve, point) => hits[curve]?.(point),
     size: [lines.length, places.length],
     at: (i, j) => pointOf(v, lines[i], places, j, positions[j]),
@@ -92,7 +92,7 @@ const nameOf = group => group < 0 ? shown().name : `${dims[state.color].name} = 
 /** A curve of the theory; over several seeds it is their mean. */
 function theoryLine(p, where, x, mode) {
   const places = p.dims.includes(x) ? placesOf(p, x) : placesOf(shown(), x), part = mode === "one" ? "values" : wholePart(p);
-  const text = `theory${p.label ? `: ${p.label}` : ""}${part === "mean" ? " (mean over the seeds)" : ""}`;
+  const text = `${theoryTitle(p)}${part === "mean" ? " (mean over the seeds)" : ""}`;
   const own = p.dims.includes(SEED) && part === "values" && !placesOf(p, SEED).includes(where.get(SEED)) ? new Map(where).set(SEED, placesOf(p, SEED)[0]) : where;
   return { places, y: along(p, part, own, x, places), title: text };
 }

@@ -64,6 +64,7 @@ function wholePart(v) {
 
 /** Entry of a variable at places (dimension -> place); NaN if it is not kept or has no value. */
 function entry(v, part, where) {
+  if (v.minus) return difference(v, part, where);
   const strides = part === "values" ? v.strides.single : v.strides.over;
   let offset = 0;
   for (let k = 0; k < v.dims.length; k++) {
@@ -76,6 +77,17 @@ function entry(v, part, where) {
     offset += strides[k] * place;
   }
   return v.data[part][offset];
+}
+
+/** Entry of a run minus its prediction; statistics are over the seeds that are kept one by one. */
+function difference(v, part, where) {
+  const run = Object.getPrototypeOf(v), at = new Map(where), here = () => entry(run, "values", at) - entry(v.minus, "values", at);
+  if (part === "values") return here();
+  const found = placesOf(v, SEED).map(seed => { at.set(SEED, seed); return here(); }).filter(Number.isFinite).sort((a, b) => a - b);
+  if (part === "n") return found.length;
+  if (part === "mean") return found.reduce((a, b) => a + b, 0) / found.length;
+  const place = (part === "low" ? 0.05 : 0.95) * (found.length - 1), i = Math.floor(place);
+  return found[i] + (place - i) * ((found[i + 1] ?? found[i]) - found[i]);
 }
 
 /** At the last step of all, a run with fewer steps is shown at its own last one. */
@@ -100,12 +112,12 @@ function ownSteps(where) {
 }
 
 /** A number as people read it. */
-function nice(x) {
+function nice(x, digits = 5) {
   if (typeof x !== "number") return String(x);
   if (!Number.isFinite(x)) return Number.isNaN(x) ? "no value" : String(x);
   if (Number.isInteger(x) && Math.abs(x) < 1e9) return String(x);
   const size = Math.abs(x);
-  return size >= 1e6 || size < 1e-4 ? x.toExponential(3).replace(/\.?0+e/, "e") : String(Number(x.toPrecision(5)));
+  return size >= 1e6 || size < 1e-4 ? x.toExponential(digits - 2).replace(/\.?0+e/, "e") : String(Number(x.toPrecision(digits)));
 }
 
 /** A number with all of its digits. */
@@ -115,9 +127,12 @@ function exact(x, kind) {
   return String(Number(x.toPrecision(9)));
 }
 
-function label(d, place) {
-  return nice(dims[d].labels[place]);
+for (const dim of dims) {  // the fewest digits that tell the values apart
+  let digits = 3;
+  do dim.texts = dim.labels.map(x => nice(x, digits)); while (new Set(dim.texts).size < dim.labels.length && digits++ < 17);
 }
+
+const label = (d, place) => dims[d].texts[place];
 
 function title(d) {
   const { name, symbol } = dims[d];

@@ -36,11 +36,11 @@ function rowsOfCurves() {
 
 function rowsOfMap() {
   const v = shown(), mean = drawn.part === "mean", columns = placeColumns(v, !mean), rows = [[...columns.titles, mean ? `${v.name} mean` : v.name]];
-  const where = fixedPlaces(v);
-  drawn.down.forEach((r, i) => drawn.across.forEach((c, j) => {
-    where.set(state.rows, r).set(state.columns, c);
-    rows.push([...columns.cells(where), valueCell(drawn.values[i][j], v.kind)]);
-  }));
+  for (const { where, down, across, values } of drawn.maps) {
+    down.forEach((r, i) => across.forEach((c, j) => {
+      rows.push([...columns.cells(new Map(where).set(state.rows, r).set(state.columns, c)), valueCell(values[i][j], v.kind)]);
+    }));
+  }
   return rows;
 }
 

@@ -3,9 +3,9 @@
 const style = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const SCALE = [[0.27, 0.0, 0.33], [0.23, 0.32, 0.55], [0.13, 0.57, 0.55], [0.37, 0.79, 0.38], [0.99, 0.91, 0.14]];  // viridis
 
-/** Colors of n curves: a palette for up to seven, a scale for more, cut where it has no contrast. */
-function colorsOf(n) {
-  if (n <= 7) return Array.from({ length: n }, (_, k) => style(`--c${k}`));
+/** Colors of n curves: a palette for up to seven, a scale for more and for ordered ones, cut where it has no contrast. */
+function colorsOf(n, ordered) {
+  if (n < 2 || (n <= 7 && !ordered)) return Array.from({ length: n }, (_, k) => style(`--c${k}`));
   const dark = isDark(), from = dark ? 0.3 : 0, to = dark ? 1 : 0.72;
   return Array.from({ length: n }, (_, k) => {
     const place = (from + (to - from) * k / (n - 1)) * (SCALE.length - 1), i = Math.min(Math.floor(place), SCALE.length - 2);
@@ -13,6 +13,7 @@ function colorsOf(n) {
   });
 }
 
+const isNarrow = () => matchMedia("(max-width: 40rem)").matches;
 const isDark = () => state.theme ? state.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
 
 function withAlpha(color, alpha) {
@@ -30,12 +31,12 @@ function some(list, most) {
   return Array.from({ length: most }, (_, k) => list[Math.round(k * (list.length - 1) / Math.max(most - 1, 1))]);
 }
 
-/** An axis of plotly along a dimension whose places are drawn at `at`. */
-function axisAlong(d, places, at, log) {
+/** An axis of plotly along a dimension, by place or by value; `beside` is the number of such axes in a row. */
+function axisAlong(d, places, { byPlace = true, beside = 1 }, log = false) {
   const axis = axisOf(title(d), log);
-  if (dims[d].numeric && !at.byPlace) return axis;
+  if (dims[d].numeric && !byPlace) return axis;
   const longest = places.reduce((most, place) => Math.max(most, Math.min(label(d, place).length, 14)), 1);
-  const room = matchMedia("(max-width: 40rem)").matches ? 24 : 72, every = Math.ceil(places.length / Math.min(Math.max(Math.floor(room / longest), 2), 16)), ticks = [];
+  const room = isNarrow() ? 24 : 72, every = Math.ceil(places.length / Math.min(Math.max(Math.floor(room / longest / beside), 2), 16)), ticks = [];
   for (let i = 0; i < places.length; i += every) ticks.push(i);
   return { ...axis, type: "linear", tickmode: "array", tickvals: ticks, ticktext: ticks.map(i => plain(shortened(label(d, places[i]), 14))) };
 }
@@ -44,10 +45,11 @@ function axisOf(text, log) {
   return { title: { text: plain(shortened(text, 60)), standoff: 8 }, type: log ? "log" : "linear", color: style("--ink"), gridcolor: style("--grid"), linecolor: style("--line"), zeroline: false, showline: true, automargin: true, exponentformat: "power", ...(log ? { dtick: null, nticks: 8 } : {}) };
 }
 
-function layoutOf(xaxis, yaxis) {
-  const zoomed = (axis, range) => range ? { ...axis, range, autorange: false } : axis;
+/** A layout with these axes, all of which have the zoom. */
+function layoutOf(axes) {
+  const zoomed = ([name, axis]) => [name, state.zoom ? { ...axis, range: name[0] === "x" ? state.zoom.slice(0, 2) : state.zoom.slice(2), autorange: false } : axis];
   return {
-    xaxis: zoomed(xaxis, state.zoom?.slice(0, 2)), yaxis: zoomed(yaxis, state.zoom?.slice(2)),
+    ...Object.fromEntries(Object.entries(axes).map(zoomed)),
     margin: { l: 56, r: 22, t: 12, b: 48 }, paper_bgcolor: style("--paper"), plot_bgcolor: style("--paper"),
     font: { color: style("--ink"), family: "system-ui, sans-serif", size: 13 }, showlegend: false, hovermode: "closest", dragmode: "zoom",
   };

@@ -1,6 +1,6 @@
 // Start, draw, and follow the mouse, the keys and the link.
 
-let drawn = null, drawing = 0, cursor = null;
+let drawn = null, drawing = 0, cursor = null, player = 0;  // the timer of the next step, or 0
 
 /** Draw what the record says; of several calls in a row only the last one draws. */
 async function redraw() {
@@ -8,18 +8,19 @@ async function redraw() {
   document.documentElement.dataset.theme = state.theme || (isDark() ? "dark" : "light");
   buildControls();
   const text = `#${fragment()}`;
-  if (location.hash !== text) history.replaceState(null, "", text);
+  if (location.hash !== text) history.replaceState(history.state, "", text);
   $("link").href = text;
   const v = shown();
-  for (const needed of [v, ...predictionsOf(v), diverged, divergedAt]) if (needed) await load(needed);
+  for (const needed of [variables[state.metric], ...predictionsOf(variables[state.metric]), diverged, divergedAt]) if (needed) await load(needed);
   if (mine !== drawing) return;
   drawn = state.view === "map" ? heat() : curves();
+  $("plot").style.height = drawn.height ?? "";
   await Plotly.react("plot", drawn.traces, drawn.layout, { displayModeBar: false, responsive: true, doubleClick: "autosize", showTips: false });
   if (mine !== drawing) return;
   leave();
   setScales();
   $("legend").replaceChildren(...drawn.legend.map(legendItem));
-  const fixed = fixedPhrases(v).join(", "), all = [fixed && `Shown at ${fixed}.`, ...drawn.notes, ...v.notes.map(note => `${note}.`), ...fates()];
+  const fixed = fixedPhrases(v).join(", "), partly = v.minus && v.seeds < variables[state.metric].seeds && `The difference is over the ${v.seeds} seeds that are kept one by one.`, all = [fixed && `Shown at ${fixed}.`, partly, ...drawn.notes, ...v.notes.map(note => `${note}.`), ...fates()];
   $("notes").replaceChildren(...all.filter(Boolean).map(note => make("li", { text: note })));
   $("picture").setAttribute("aria-label", `${drawn.summary}${fixed ? `, at ${fixed}` : ""}`);
   document.documentElement.dataset.drawn = String(Number(document.documentElement.dataset.drawn ?? 0) + 1);
@@ -44,6 +45,8 @@ function introduce() {
     $("state").hidden = false;
     $("state").append(make("span", { class: "warn", text: `Unfinished: ${finished} of ${runs} runs are there.` }), about.refresh ? ` This page is written again every ${about.refresh} s.` : " The others are left out.");
   }
+  const { variable, at } = about.opening, places = Object.entries(at).map(([name, place]) => { const d = dims.findIndex(dim => dim.name === name); return `, ${name} = ${label(d, place)}`; }).join("");
+  if (places) $("opening").append("Farthest from its theory at the last step, in widths of its band over seeds: ", make("a", { href: "#", text: variables[variable].name }), `${places}.`);
   const rule = ["Numbers have seven digits. A variable that is too large for this page is thinned in a fixed order: steps, seeds, further dimensions, axes; the notes below the picture say how."];
   if (about.left_out.length) rule.push(`Left out, as they are not numbers: ${about.left_out.join(", ")}.`);
   $("rule").textContent = rule.join(" ");
@@ -51,7 +54,7 @@ function introduce() {
 
 /** Show what is at line i and point j, beside the place where it is drawn. */
 function visit(i, j) {
-  const found = drawn.at(i, j), { xaxis, yaxis } = $("plot")._fullLayout;
+  const found = drawn.at(i, j), { [`xaxis${found?.id ?? ""}`]: xaxis, [`yaxis${found?.id ?? ""}`]: yaxis } = $("plot")._fullLayout;
   if (!found) return false;
   cursor = [i, j];
   const left = xaxis._offset + xaxis.d2p(found.x), top = yaxis._offset + yaxis.d2p(found.y), tip = $("tip"), width = $("picture").clientWidth;
@@ -67,6 +70,41 @@ function leave() {
   $("tip").hidden = $("cursor").hidden = true;
 }
 
+/** Run through the steps of a map, from the first one if the last is shown; a second call stops. */
+function play() {
+  const places = placesOf(shown(), STEP), pause = Math.min(Math.max(8000 / places.length, 40), 400);
+  const now = () => places.indexOf(placeIn(shown(), STEP)), ended = () => now() === places.length - 1;
+  const next = () => {
+    state.at.set(STEP, places[now() + 1]);
+    player = ended() ? 0 : setTimeout(next, pause);
+    redraw();
+  };
+  if (player) return halt(), redraw();
+  if (ended()) state.at.set(STEP, places[0]);
+  player = setTimeout(next, pause);
+  redraw();
+}
+
+function halt() {
+  clearTimeout(player);
+  player = 0;
+}
+
+/** True where the curves of a cell are shown, from which the way leads back to its map. */
+const isCell = () => history.state === "cell" && state.view === "curves";
+
+/** Show the curves of a cell of a map along training; those of the loss where the variable has no steps. */
+function openCell(i, j) {
+  const found = state.view === "map" && drawn.at(i, j), metric = shown().dims.includes(STEP) ? state.metric : isMatrix() ? -1 : variables.findIndex(v => v.group === "along training");
+  if (!found || metric < 0) return;
+  for (const d of usedDims()) if (d >= 0) state.at.set(d, found.where.get(d));
+  history.pushState("cell", "", location.href);
+  if (metric !== state.metric) choose(metric);
+  Object.assign(state, { view: "curves", x: STEP, color: -1, zoom: null, logx: null, logy: null });
+  settle();
+  redraw();
+}
+
 const KEYS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [1, 0], ArrowDown: [-1, 0] };
 
 /** Go from value to value with the arrow keys, zoom with + and -. */
@@ -74,6 +112,7 @@ function pressed(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || !drawn) return;
   if (event.key === "0" || event.key === "Escape") { leave(); if (event.key === "0") showWhole(); }
   else if (event.key === "+" || event.key === "-") zoomBy(event.key === "+" ? 0.7 : 1 / 0.7);
+  else if (event.key === "Enter" && !$("cursor").hidden) openCell(...cursor);
   else if (KEYS[event.key]) {
     const up = drawn.up ?? -1, [di, dj] = [KEYS[event.key][0] * up, KEYS[event.key][1]], [rows, columns] = drawn.size;
     let [i, j] = cursor ?? [0, -1];
@@ -98,13 +137,14 @@ function showWhole() {
   redraw();
 }
 
-/** Take over a zoom that was made with the mouse. */
+/** Take over a zoom that was made with the mouse, in any of the maps. */
 function relaid(event) {
-  if ("xaxis.range[0]" in event || "yaxis.range[0]" in event) {
-    const { xaxis, yaxis } = $("plot")._fullLayout;
-    state.zoom = [...xaxis.range, ...yaxis.range].map(Number);
+  const [, id] = Object.keys(event).join().match(/[xy]axis(\d*)\.range\[0\]/) ?? [];
+  if (id !== undefined) {
+    const layout = $("plot")._fullLayout;
+    state.zoom = ["x", "y"].flatMap(side => layout[`${side}axis${id}`].range).map(Number);
     redraw();
-  } else if (event["xaxis.autorange"] || event["yaxis.autorange"]) showWhole();
+  } else if (Object.keys(event).some(name => name.endsWith(".autorange"))) showWhole();
 }
 
 /** Load this page again while the sweep is unfinished, but not while it is being used. */
@@ -123,7 +163,7 @@ function keepUp() {
   const focused = memory("explore.focus");
   if (focused) $(focused)?.focus({ preventScroll: true });
   const again = () => {
-    if (!$("reloads").checked || document.hidden || Date.now() - used < 3000) return setTimeout(again, 1000);
+    if (!$("reloads").checked || document.hidden || player || Date.now() - used < 3000) return setTimeout(again, 1000);
     remember("explore.focus", document.activeElement?.id ?? "");
     location.reload();
   };
@@ -146,7 +186,9 @@ async function start() {
   restore(location.hash.slice(1));
   await redraw();
   const plot = $("plot");
-  plot.on("plotly_hover", event => { const found = drawn.hit(event.points[0].curveNumber, event.points[0].pointNumber); if (found) visit(...found); });
+  const hit = event => drawn.hit(event.points[0].curveNumber, event.points[0].pointNumber) ?? [-1, -1];
+  plot.on("plotly_hover", event => visit(...hit(event)));
+  plot.on("plotly_click", event => openCell(...hit(event)));
   plot.on("plotly_unhover", leave);
   plot.on("plotly_relayout", relaid);
   $("picture").addEventListener("keydown", pressed);

@@ -1,18 +1,28 @@
 // What is shown, as one record, and that record as the fragment of a link.
 
-/** variable, view ("curves" or "map"), dimensions (-1 for none), seeds ("mean", "each" or "one"), places by dimension, and switches. */
-const state = { metric: 0, view: "curves", x: -1, color: -1, rows: -1, columns: -1, seeds: "mean", at: new Map(), logx: null, logy: null, theory: true, theme: "", zoom: null };
-const PICKED = ["x", "color", "rows", "columns"];
+/** variable, view ("curves" or "map"), dimensions (-1 for none), seeds ("mean", "each" or "one"), places by dimension, the prediction that is taken off (-1 for none), and switches. */
+const state = { metric: 0, view: "curves", x: -1, color: -1, rows: -1, columns: -1, panels: null, minus: -1, seeds: "mean", at: new Map(), logx: null, logy: null, theory: true, theme: "", zoom: null };
+const PICKED = ["x", "color", "rows", "columns", "panels"];
+const MOST_PANELS = 12;
 
-const shown = () => variables[state.metric];
+/** The variable that is shown, or its difference to a prediction, which inherits from it. */
+function shown() {
+  const v = variables[state.metric], minus = variables[state.minus];
+  return minus ? Object.assign(Object.create(v), { name: `${v.name} minus ${theoryTitle(minus)}`, minus, seeds: lengthOf(v, SEED) }) : v;
+}
+
+const theoryTitle = p => `theory${p.label ? `: ${p.label}` : ""}`;
 const severals = v => v.dims.filter(d => d !== SEED && lengthOf(v, d) > 1);
 const predictionsOf = v => variables.filter(p => p.of === v.name);
-const usedDims = () => state.view === "map" ? [state.columns, state.rows] : [state.x, state.color];
+const usedDims = () => state.view === "map" ? [state.columns, state.rows, state.panels] : [state.x, state.color];
+
+/** True if both sides of a map are of the variable itself, such as rows and columns of a matrix. */
+const isMatrix = () => [state.rows, state.columns].every(d => dims[d].role === "further");
 
 /** Show another variable: choices that it does not have are replaced. */
 function choose(k) {
-  state.metric = k;
-  const v = shown(), several = severals(v), further = several.filter(d => dims[d].role === "further");
+  Object.assign(state, { metric: k, minus: -1, panels: null });
+  const v = shown(), several = severals(v), further = v.dims.filter(d => dims[d].role === "further");
   if (several.length < 2) state.view = "curves";
   else if (v.group === "weights" || further.length > 1) {
     state.view = "map";
@@ -31,10 +41,14 @@ function settle() {
   if (!has(state.x)) state.x = has(STEP) ? STEP : [...further, ...axes].sort((a, b) => rank(v, b) - rank(v, a))[0] ?? v.dims.find(d => d !== SEED) ?? -1;
   if (state.color === null || (state.color >= 0 && !has(state.color)) || state.color === state.x) state.color = several.find(d => d !== state.x && d !== STEP && lengthOf(v, d) <= 60) ?? -1;
   if (!has(state.rows) || !has(state.columns) || state.rows === state.columns) {
-    const [rows, columns] = further.length > 1 ? further.slice(-2) : [axes[1] ?? several[1], axes[0] ?? several[0]];
+    const [rows, columns] = further.length > 1 ? further.slice(-2) : further.length ? [further[0], has(STEP) ? STEP : axes[0]] : [axes[1] ?? several[1], axes[0] ?? several[0]];
     state.rows = rows ?? -1;
     state.columns = columns ?? -1;
     if (state.rows === state.columns) state.rows = several.find(d => d !== state.columns) ?? -1;
+  }
+  const others = several.filter(d => d !== state.rows && d !== state.columns);
+  if (state.panels === null || (state.panels >= 0 && !others.includes(state.panels))) {
+    state.panels = others.findLast(d => dims[d].role === "further") ?? others.find(d => d !== STEP && lengthOf(v, d) <= MOST_PANELS) ?? -1;
   }
   if (several.length < 2) state.view = "curves";
   if (v.seeds < 2 || (state.seeds === "each" && state.view === "map")) state.seeds = "mean";
@@ -63,9 +77,10 @@ function fixedPhrases(v) {
 
 /** The record as a fragment; labels stand for places, so that a link survives more values. */
 function fragment() {
-  const words = new URLSearchParams({ variable: shown().name, view: state.view, seeds: state.seeds });
+  const words = new URLSearchParams({ variable: variables[state.metric].name, view: state.view, seeds: state.seeds });
   for (const name of PICKED) words.set(name, state[name] < 0 ? "" : dims[state[name]].name);
   for (const name of ["logx", "logy"]) if (state[name] !== null) words.set(name, state[name] ? "1" : "0");
+  if (state.minus >= 0) words.set("minus", variables[state.minus].name);
   if (!state.theory) words.set("theory", "0");
   if (state.theme) words.set("theme", state.theme);
   if (state.zoom) words.set("zoom", state.zoom.map(x => String(Number(x.toPrecision(6)))).join(","));
@@ -79,12 +94,13 @@ function fragment() {
   return words.toString();
 }
 
-/** Restore the record from a fragment; what it does not know is left out. */
+/** Restore the record from a fragment; what it does not know is left out. Without a variable, run and theory differ most. */
 function restore(text) {
-  const words = new URLSearchParams(text), metric = variables.findIndex(v => v.name === words.get("variable"));
-  state.at = new Map();
+  const words = new URLSearchParams(text), metric = variables.findIndex(v => v.name === words.get("variable")), { variable, at } = about.opening;
+  state.at = new Map(metric < 0 ? Object.entries(at).map(([name, place]) => [dims.findIndex(dim => dim.name === name), place]) : []);
   for (const name of PICKED) state[name] = name === "color" ? null : -1;
-  choose(Math.max(metric, 0));
+  choose(metric < 0 ? variable : metric);
+  state.minus = variables.findIndex(p => p.name === words.get("minus") && p.of === shown().name);
   for (const name of PICKED) if (words.has(name)) state[name] = dims.findIndex(dim => dim.name === words.get(name));
   if (["curves", "map"].includes(words.get("view"))) state.view = words.get("view");
   if (["mean", "each", "one"].includes(words.get("seeds"))) state.seeds = words.get("seeds");

@@ -7,8 +7,10 @@ import pytest
 import xarray as xr
 from helpers.explored import HOSTILE, explorer_dataset
 
-from jaxtheory import InputError
+import jaxtheory
+from jaxtheory import InputError, observables
 from jaxtheory.reports.explorer.content import Sweep, axes, content, whole_sweep
+from jaxtheory.theories import random_walk
 
 DATA = explorer_dataset(seeds=3, steps=5, side=3)
 
@@ -119,3 +121,22 @@ def test_it_is_valid_json_whatever_the_attributes_are():
     data = DATA.assign_attrs(config="{", theory=HOSTILE[0], key=np.float64(np.nan), steps=[1, 2])
     text = json.dumps(about(data), allow_nan=False)
     assert json.loads(text)["config"] == [] and json.loads(text)["theory"] == HOSTILE[0]
+
+
+def test_the_axes_of_attention_maps_have_names():
+    meaning = {"long_name": "Attention of a network to a key position"}
+    maps = ("seed", "maps_0", "maps_1", "maps_2", "maps_3"), np.ones((2, 1, 2, 3, 3)), meaning
+    own = ("seed", "own_0", "own_1"), np.ones((2, 1, 3)), meaning
+    other = ("seed", "other_0", "other_1"), np.ones((2, 3, 3))
+    data = xr.Dataset({"maps": maps, "own": own, "other": other}, {"key": 3})
+    names = [dim["name"] for dim in about(data)["dims"]]
+    words = ["layer", "head", "query", "maps key", "own query", "own key"]
+    assert {*names} == {"seed", "other_0", "other_1", *words}
+
+
+def test_the_attention_of_a_theory_has_them_too():
+    config = random_walk.Config(num_states=4, length=9)
+    data = jaxtheory.sweep(
+        random_walk, config, steps=2, observe={"attention": observables.attention}
+    )
+    assert {"query", "key"} <= {dim["name"] for dim in about(data)["dims"]}

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import xarray as xr
 from helpers.browser import CONTRAST, OVERFLOW, chromium, emulate, errors, schemes, until
 from helpers.explored import HOSTILE, L1, NOISE, PRUNERS, RATES, explorer_dataset, hostile
 from selenium.common.exceptions import WebDriverException
@@ -46,7 +47,7 @@ class Shown:
         down = {"behavior": "allow", "downloadPath": str(folder)}
         browser.execute_cdp_cmd("Browser.setDownloadBehavior", down)
 
-    def open(self, fragment="", file="made.html"):
+    def open(self, fragment="#variable=loss", file="made.html"):
         self.browser.get("about:blank")
         self.browser.get((self.folder / file).as_uri() + fragment)
         until(self.drawn)
@@ -221,16 +222,16 @@ def test_weights_are_images_with_a_slider_over_steps(shown):
     shown.open()
     shown.choose("metric", "params_W")
     assert shown.find("views-map").is_selected() and shown.find("seeds-one").is_selected()
-    weights = DATA.params_W.isel(learning_rate=0, l1=0, seed=0)
+    weights = DATA.params_W.isel(l1=0, seed=0)  # one map for each learning rate
     close(shown.table(), "params_W", weights.isel(step=-1))
     shown.after(lambda: shown.slider("step").send_keys(Keys.HOME))
     shown.after(lambda: shown.slider("seed").send_keys(Keys.ARROW_RIGHT))
-    close(shown.table(), "params_W", DATA.params_W[0, 0, 1, 0])
+    close(shown.table(), "params_W", DATA.params_W[:, 0, 1, 0])
     top = shown.script("return document.getElementById('plot').layout.yaxis.range")
     assert top[0] > top[1]  # row 0 is above
     shown.choose("metric", "attention")
     shown.click("seeds-mean")
-    close(shown.table(), "attention mean", DATA.attention[0, 0, :, 0].mean("seed"))
+    close(shown.table(), "attention mean", DATA.attention[:, 0, :, 0].mean("seed"))
     shown.click("views-curves")
     shown.after(lambda: shown.slider("query").send_keys(Keys.END))
     assert "query = 5" in shown.notes()[0]
@@ -251,6 +252,7 @@ def test_a_link_restores_the_view(shown):
     shown.open()
     shown.choose("metric", "attention")
     shown.choose("rows", "l1")
+    shown.choose("panels", "nothing")
     shown.click("seeds-one")
     shown.after(lambda: shown.slider("seed").send_keys(Keys.ARROW_RIGHT))
     shown.after(lambda: shown.slider("step").send_keys(Keys.ARROW_LEFT))
@@ -299,6 +301,179 @@ def test_the_mouse_and_the_keys_find_values(shown):
     text = until(lambda: shown.find("tip").text)
     assert text.startswith("loss = ")  # of the one seed
     assert any(f"noise = {name}" in text for name in NOISE)
+
+
+def scale(shown):
+    """Ends of the colors, and the color of their middle."""
+    return shown.script(
+        "const c = document.getElementById('plot')._fullLayout.coloraxis;"
+        "return [c.cmin, c.cmax, c.colorscale[2][1]]"
+    )
+
+
+def write(shown, name, data):
+    """Write the page of a dataset beside that of the others."""
+    (shown.folder / name).write_text(page(whole_sweep(name, data)))
+
+
+def test_it_opens_at_the_disagreement(shown):
+    shown.open("")
+    sentence = shown.find("opening").text
+    assert sentence.endswith("band over seeds: loss, learning_rate = 3, l1 = 0.2.")
+    assert "Shown at l1 = 0.2." in shown.notes()
+    assert "theory: flow (mean over the seeds)" in shown.legend()
+    shown.choose("metric", "error")
+    shown.after(lambda: shown.find("opening").find_element("css selector", "a").click())
+    assert Select(shown.find("metric")).first_selected_option.text == "loss"
+    write(shown, "bare.html", DATA.drop_vars("predicted_loss_flow"))
+    shown.open("", "bare.html")
+    assert shown.find("opening").text == "" and "Shown at l1 = 0." in shown.notes()
+
+
+def test_colors_mean_the_same_at_all_steps(shown):
+    for name, seed in (("params_W", "one"), ("attention", "mean")):
+        shown.open(f"#variable={name}&seeds={seed}")
+        whole = DATA[name].isel(l1=0)
+        whole = whole.isel(seed=0) if seed == "one" else whole.mean("seed")
+        least, most, middle = scale(shown)
+        if name == "params_W":  # signed, so around 0
+            assert (most, middle) == (pytest.approx(abs(whole).max()), "#f7f7f7")
+            assert least == -most
+        else:
+            assert [least, most] == pytest.approx([whole.min(), whole.max()])
+        shown.after(lambda: shown.slider("step").send_keys(Keys.HOME))
+        assert scale(shown)[:2] == [least, most]
+
+
+def test_a_matrix_has_its_own_shape(shown):
+    place = xr.DataArray(np.arange(6), dims="row"), xr.DataArray(np.arange(6), dims="column")
+    small = (place[0] < 4) & (place[1] < 3)  # at the first learning rate
+    padded = DATA.params_W.where((DATA.learning_rate > 0.1) | small)
+    write(shown, "padded.html", DATA.assign(params_W=padded))
+    shown.open("#variable=params_W", "padded.html")
+    ranges = shown.script(
+        "const l = document.getElementById('plot').layout;"
+        "return [l.xaxis, l.yaxis, l.xaxis2, l.yaxis2].map(a => a.range)"
+    )
+    assert ranges == [[-0.5, 2.5], [3.5, -0.5], [-0.5, 5.5], [5.5, -0.5]]
+    assert len(shown.table()) == 12 + 3 * 36 and not any("empty" in n for n in shown.notes())
+
+
+def test_maps_stand_side_by_side(shown):
+    draw = np.random.default_rng(0)
+    maps = ("seed", "step", "head", "query", "key"), draw.random((6, 21, 14, 3, 3))
+    write(shown, "heads.html", DATA.assign(attention=maps))
+    for width in (1280, 390):
+        emulate(shown.browser, width)
+        shown.open("#variable=attention", "heads.html")
+        titles = (
+            "return [...document.querySelectorAll('#plot .annotation')].map(e => e.textContent)"
+        )
+        heads = [f"head = {k}" for k in (0, 1, 2, 4, 5, 6, 7, 8, 9, 11, 12, 13)]
+        assert shown.script(titles) == heads
+        assert "12 of 14 values of head are drawn." in shown.notes()
+        assert shown.script(OVERFLOW) <= 0
+    assert len(shown.table()) == 12 * 9
+    picture = shown.find("picture")
+    shown.script("arguments[0].focus()", picture)
+    picture.send_keys(*[Keys.ARROW_RIGHT] * 4)  # from map to map
+    assert "head = 1" in shown.find("tip").text and "key = 0" in shown.find("tip").text
+    shown.after(lambda: picture.send_keys("+"))
+    zooms = shown.script(
+        "const l = document.getElementById('plot').layout; return [l.xaxis.range, l.xaxis7.range]"
+    )
+    assert zooms[0] == zooms[1] and zooms[0][0] > -0.5
+    shown.choose("panels", "nothing")
+    assert len(shown.table()) == 9 and shown.slider("head")
+
+
+def test_a_click_on_a_cell_opens_its_curves(shown):
+    shown.open("#variable=loss&view=map")
+    mouse = ActionChains(shown.browser)
+    mouse.move_to_element_with_offset(shown.find("plot"), 80, 40).perform()
+    tip = until(lambda: shown.find("tip").text).splitlines()
+    rate, l1 = (float(line.partition(" = ")[2].partition(",")[0]) for line in tip[2:4])
+    cell = DATA.loss.sel(learning_rate=rate, l1=l1)
+    shown.after(lambda: mouse.click().perform())
+    assert shown.find("views-curves").is_selected()
+    close(shown.table(), "loss mean", cell.mean("seed"))
+    shown.click("seeds-each")
+    close(shown.table(), "loss", cell)
+    shown.click("back")
+    assert shown.find("views-map").is_selected() and len(shown.table()) == 12
+    assert not shown.browser.find_elements("id", "back")
+    picture = shown.find("picture")
+    shown.script("arguments[0].focus()", picture)
+    picture.send_keys(*[Keys.ARROW_RIGHT] * 4)  # the diverged cell has no value, but curves
+    assert "6 of 6 runs diverged" in shown.find("tip").text
+    shown.after(lambda: picture.send_keys(Keys.ENTER))
+    assert shown.legend()[0] == "loss (6 of 6 runs diverged)"
+    shown.after(shown.browser.back)
+    assert shown.find("views-map").is_selected()
+
+
+def test_without_steps_a_cell_opens_the_curves_of_the_loss(shown):
+    shown.open("#variable=error&view=map&rows=l1&columns=learning_rate")
+    picture = shown.find("picture")
+    shown.script("arguments[0].focus()", picture)
+    picture.send_keys(Keys.ARROW_RIGHT, Keys.ARROW_RIGHT)
+    shown.after(lambda: picture.send_keys(Keys.ENTER))
+    close(shown.table(), "loss mean", DATA.loss[1, 0].mean("seed"))
+
+
+def test_steps_are_played(shown):
+    shown.open("#variable=loss&view=map")
+    ends = [DATA.loss.mean("seed").min(), DATA.loss.mean("seed").max()]
+    assert scale(shown)[1] < ends[1]  # of the last step
+    button = shown.find("play")
+    shown.after(button.click)
+    assert button.text == "Pause" and scale(shown)[:2] == pytest.approx(ends)
+    until(lambda: shown.slider("step").get_attribute("value") != "0")
+    shown.after(button.click)
+    stopped = shown.slider("step").get_attribute("value")
+    time.sleep(1)
+    assert button.text == "Play" and shown.slider("step").get_attribute("value") == stopped
+    button.click()
+    until(lambda: button.text == "Play")
+    assert shown.slider("step").get_attribute("value") == "20"
+    button.click()
+    shown.choose("rows", "step")  # which ends it
+    assert shown.script("return player") == 0
+
+
+@pytest.mark.filterwarnings("ignore:All-NaN slice")
+def test_the_difference_to_the_theory(shown):
+    shown.open()
+    shown.click("minus-0")
+    gap = DATA.loss - DATA.predicted_loss_flow
+    rows, name = shown.table(), "loss minus theory: flow"
+    of = lambda array: pytest.approx(array.isel(l1=0).values.ravel(), abs=1e-6, nan_ok=True)
+    column = lambda title: [float(row[title] or "nan") for row in rows]
+    assert column(f"{name} mean") == of(gap.mean("seed"))
+    assert column(f"{name} 5 %") == of(gap.quantile(0.05, "seed"))
+    assert column(f"{name} 95 %") == of(gap.quantile(0.95, "seed"))
+    assert not shown.browser.find_elements("id", "theory")
+    shown.click("views-map")
+    least, most, middle = scale(shown)
+    assert least == -most and middle == "#f7f7f7"
+    assert most == pytest.approx(abs(gap.mean("seed").isel(step=-1)).max(), abs=1e-6)
+    shown.open("#" + shown.browser.current_url.partition("#")[2])
+    assert shown.find("minus-0").is_selected() and name in shown.table()[0].popitem()[0]
+    shown.click("minus-0")
+    close(shown.table(), "loss mean", DATA.loss.isel(step=-1).mean("seed").T)
+
+
+def test_four_numbers_have_ordered_colors_and_short_labels(shown):
+    rates = [1 / 30, 1 / 3, 1.0, 3.0]
+    write(shown, "thirds.html", DATA.assign_coords(learning_rate=rates))
+    colors = "return drawn.legend.slice(0, 4).map(item => item.color)"
+    shown.open("#variable=loss", "thirds.html")
+    assert [text.split()[2] for text in shown.legend()[:4]] == ["0.0333", "0.333", "1", "3"]
+    lights = [sum(map(int, c[4:-1].split(","))) for c in shown.script(colors)]
+    assert lights == sorted(lights)
+    assert float(shown.table()[-1]["learning_rate"]) == 3 and "0.0333" not in shown.table()[0]
+    shown.open("#variable=error&x=l1&color=pruner", "thirds.html")
+    assert all(color.startswith("#") for color in shown.script(colors)[:3])
 
 
 def test_the_image_is_saved(shown):
