@@ -372,5 +372,6 @@ def panels(data: xr.Dataset, shown: Mapping[str, str]) -> plot.Drawing:
         if np.isfinite(middle[name])
     ]
     if words:
-        plot.remark(figure, f"Effects on the share of the gap closed: {', '.join(words)}.")
+        line = ", ".join(words).replace("-", "−")
+        plot.remark(figure, f"Effects on the share of the gap closed: {line}.")
     return figure
