@@ -42,7 +42,7 @@ def dots(figure: str, panel: str) -> dict[int, Dot]:
     points: dict[int, float] = {}
     ends: dict[int, list[float]] = {}
     for row in csv.DictReader(io.StringIO(table.decode())):
-        if row["title"] != panel or row["x"] in ("", "nan"):
+        if row["x_label"] != panel or row["x"] in ("", "nan"):
             continue
         place = round(float(row["y"]))
         if row["kind"] == "point":

@@ -37,7 +37,7 @@ FIGURE = Figure(
     name="network_diversity",
     source="task_diversity: from the training tasks to all tasks",
     finding=Finding(
-        "A standard Transformer trained on 64 tasks answers fresh ones as well, with less loss than linear attention can have",
+        "A standard Transformer trained on 64 tasks answers fresh ones as well, with less loss than linear attention has",
         rests_on=("NW-91", "NW-92", "NW-99"),
     ),
     **parts(PROMPTS, steps=2000),

@@ -35,16 +35,16 @@ def layer(params: Mapping[str, Any], problem: Any) -> model.Problem:
     """A problem of the theory: W_Q and W_K of the first layer on what it sees of the sequences.
 
     W_Q and W_K are without their biases. What the layer sees are the outputs of a network of
-    depth 0 with the same embedding and norm.
+    depth 0 with the same embedding, positions and norm.
     """
     width = params["embed"]["kernel"].shape[1]
     head = {"kernel": jnp.eye(width), "bias": jnp.zeros(width)}
-    weights = {"embed": params["embed"], "head": head}
+    weights = {"embed": params["embed"], "positions": params["positions"], "head": head}
     norm: Any = "none"
     if "attention_norm_0" in params:
         weights["final_norm"], norm = params["attention_norm_0"], "pre-layernorm"
     before: Any = jaxtheory.networks.Transformer(
-        outputs=width, depth=0, heads=1, width=width, norm=norm, positions="sinusoidal"
+        outputs=width, depth=0, heads=1, width=width, norm=norm
     )
 
     def embed(x: jax.Array) -> jax.Array:
