@@ -203,12 +203,12 @@ LADDERS: dict[str, tuple[Finding, ...]] = {
     ),
     "in_context_regression": (
         Finding(
-            "Networks with AdamW, residual stream, norm and MLP that have learned to regress in context answer like least squares, and not like the best linear layer",
-            rests_on=("NW-90",),
+            "Networks that have learned to regress in context lose half of the gap or more where the query cannot read the examples",
+            rests_on=("NW-89",),
         ),
         Finding(
-            "Networks that have learned lose half of the gap or more where the query cannot read the examples",
-            rests_on=("NW-89",),
+            "Networks with AdamW, residual stream, norm and MLP that have learned to regress in context answer like least squares, and not like the best linear layer",
+            rests_on=("NW-90",),
         ),
     ),
     "causal_graph": (
