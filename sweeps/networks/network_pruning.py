@@ -97,7 +97,8 @@ def pruned(trained: Trained) -> Mapping[str, xr.DataArray]:
     theory, network, data = trained
     if network.heads.cap > 1:
         return {}
-    config = THEORY.Config(**DATA, **MASK).replace(dimension=network.width.cap)
+    law = {name: getattr(network, name) for name in DATA}
+    config = THEORY.Config(**law, **MASK).replace(dimension=network.width.cap)
     layers = []
     for seed in data.seed.values:
         params = jaxtheory.load_params(data, theory, seed=seed)["params"]
