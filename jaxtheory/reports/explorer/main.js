@@ -46,7 +46,7 @@ function introduce() {
     $("state").append(make("span", { class: "warn", text: `Unfinished: ${finished} of ${runs} runs are there.` }), about.refresh ? ` This page is written again every ${about.refresh} s.` : " The others are left out.");
   }
   const { variable, at } = about.opening, places = Object.entries(at).map(([name, place]) => { const d = dims.findIndex(dim => dim.name === name); return `, ${name} = ${label(d, place)}`; }).join("");
-  if (places) $("opening").append("Farthest from its theory at the last step, in widths of its band over seeds: ", make("a", { href: "#", text: variables[variable].name }), `${places}.`);
+  if (places) $("opening").append("Farthest from its theory at the last step: ", make("a", { href: "#", text: variables[variable].name }), `${places}.`);
   const rule = ["Numbers have seven digits. A variable that is too large for this page is thinned in a fixed order: steps, seeds, further dimensions, axes; the notes below the picture say how."];
   if (about.left_out.length) rule.push(`Left out, as they are not numbers: ${about.left_out.join(", ")}.`);
   $("rule").textContent = rule.join(" ");
@@ -95,7 +95,8 @@ const isCell = () => history.state === "cell" && state.view === "curves";
 
 /** Show the curves of a cell of a map along training; those of the loss where the variable has no steps. */
 function openCell(i, j) {
-  const found = state.view === "map" && drawn.at(i, j), metric = shown().dims.includes(STEP) ? state.metric : isMatrix() ? -1 : variables.findIndex(v => v.group === "along training");
+  if (state.view !== "map") return;
+  const found = drawn.at(i, j), metric = shown().dims.includes(STEP) ? state.metric : isMatrix() ? -1 : variables.findIndex(v => v.group === "along training");
   if (!found || metric < 0) return;
   for (const d of usedDims()) if (d >= 0) state.at.set(d, found.where.get(d));
   history.pushState("cell", "", location.href);
