@@ -65,7 +65,7 @@ function heat() {
   const layout = layoutOf(axes);
   return {
     traces: [...traces, ...crossed], notes, maps, logx: false, logy: log, part,
-    height: panels < 0 ? "" : `${lines * ((narrow ? 18 : 48) / beside + 4) + 3}rem`,
+    height: panels < 0 ? "" : `${lines * ((narrow ? 12 : 48) / beside + 4) + 3}rem`,
     legend: crossed.length ? [{ text: "cell with runs that diverged", color: style("--ink"), mark: "cross" }] : [],
     layout: { ...layout, plot_bgcolor: style("--panel"), coloraxis, annotations, margin: { ...layout.margin, t: panels < 0 ? 12 : 28 }, grid: { rows: lines, columns: beside, pattern: "independent", xgap: alike ? 0.08 : 0.25, ygap: alike ? 0.25 : 0.4 } },
     hit: (curve, [i, j]) => [i, curve * broad + j],
