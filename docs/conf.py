@@ -12,7 +12,6 @@ sys.path.insert(0, str(Path(__file__).parent))
 import evidence
 import public
 import verdict_map
-from docutils import nodes
 
 import jaxtheory
 from jaxtheory import figures
@@ -99,12 +98,6 @@ def again(app: Any, *pages: Any) -> list[str]:
     return [evidence.PAGE.stem]
 
 
-def lazily(app: Any, page: Any, name: str) -> None:
-    """Let pictures arrive as one comes near them."""
-    for image in page.findall(nodes.image):
-        image["loading"] = "lazy"
-
-
 def setup(app: Any) -> None:
     """Connect the functions above to Sphinx."""
     app.connect("autodoc-process-docstring", docstring)
@@ -113,4 +106,3 @@ def setup(app: Any) -> None:
     app.connect("source-read", source)
     app.connect("builder-inited", generate)
     app.connect("env-get-outdated", again)
-    app.connect("doctree-resolved", lazily)
