@@ -40,7 +40,11 @@ os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PAT
 os.environ |= {"COLUMNS": "90", "TERM": "dumb"}
 # notebooks are executed in a temporary folder, again where they or the code have changed; a failure
 # is said, fails the build and leaves the other pages
-CODE = sorted([*Path(jaxtheory.__file__).parent.rglob("*.py"), *figures.files().values()])
+ROOMS = {file.parent for file in figures.files().values()}
+CODE = sorted(
+    {*Path(jaxtheory.__file__).parent.rglob("*.py"), *(f for r in ROOMS for f in r.glob("*.py"))}
+)
+CODE.append(evidence.DOCS.parent / "constraints.txt")
 CODE_HASH = hashlib.sha256(b"".join(file.read_bytes() for file in CODE)).hexdigest()[:16]
 nb_execution_mode = "cache"
 nb_execution_cache_path = str(evidence.DOCS / "_build" / "notebooks" / CODE_HASH)

@@ -109,7 +109,7 @@ FIGURE = Figure(
                 lambda data: learned(data, "rank").max("cell"),
             ),
             bound=at_most(1),
-            why="The theorem's model needs rank 2 for two classes.",
+            why="In the settings of LR-2, which have tokens of both patterns, the theorem's model needs rank 2.",
         ),
     ),
 )

@@ -93,7 +93,7 @@ def leads(table: Any) -> dict[str, Any]:
 
 
 def pruned(trained: Trained) -> Mapping[str, xr.DataArray]:
-    """What the mask gains on the attention layers of networks of one head; NaN for the others."""
+    """Return the error of the mask less that of its rivals, on networks of one head, by seed."""
     theory, network, data = trained
     if network.heads.cap > 1:
         return {}
@@ -112,7 +112,7 @@ def pruned(trained: Trained) -> Mapping[str, xr.DataArray]:
 
 
 def of_mask(data: xr.Dataset) -> dict[str, xr.DataArray]:
-    """What the mask gains on the theory's own weights, half of them pruned."""
+    """Return the same for the weights of the theory, half of them pruned."""
     errors = last(data.relative_error)
     mask, wanda, sparsegpt = (errors.sel(pruner=name, drop=True) for name in PRUNERS[:3])
     return {"lead_50": mask - xr.where(wanda < sparsegpt, wanda, sparsegpt)}

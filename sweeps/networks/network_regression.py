@@ -39,7 +39,7 @@ FIGURE = Figure(
     name="network_regression",
     source="in_context_regression: one step of preconditioned gradient descent",
     finding=Finding(
-        "Networks that have learned to regress in context answer like least squares, not like the best linear layer",
+        "With AdamW and the block, networks that have learned to regress answer like least squares, not a linear layer",
         rests_on=("NW-90",),
     ),
     **parts(PROMPTS, steps=2000),

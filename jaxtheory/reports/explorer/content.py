@@ -116,10 +116,11 @@ def _with_named_maps(data: xr.Dataset) -> xr.Dataset:
     for name, variable in data.data_vars.items():
         inner = [str(dim) for dim in variable.dims if str(dim).startswith(f"{name}_")]
         if 1 < len(inner) < 5 and str(variable.attrs.get("long_name", "")).startswith(_MAP):
-            taken = {*data.variables, *data.sizes, *names.values()}
+            names_in_use = {*data.variables, *data.sizes, *names.values()}
             words = ("layer", "head", "query", "key")[-len(inner) :]
             names |= {
-                d: w if w not in taken else f"{name} {w}" for d, w in zip(inner, words, strict=True)
+                d: w if w not in names_in_use else f"{name} {w}"
+                for d, w in zip(inner, words, strict=True)
             }
     return data.rename(names)
 

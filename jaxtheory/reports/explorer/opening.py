@@ -28,13 +28,13 @@ def opening(
         but seed and step, {} if nothing is predicted.
     """
     names = [entry["name"] for entry in listed]
-    found: dict[str, Any] = {"variable": 0, "at": {}}
+    choice: dict[str, Any] = {"variable": 0, "at": {}}
     largest = 0.0
     for entry, own in zip(listed, arrays, strict=True):
         if "of" not in entry:
             continue
         k = names.index(entry["of"])
-        run, theory = _whole(listed[k], arrays[k]), _whole(entry, own)["mean"]
+        run, theory = _statistics(listed[k], arrays[k]), _statistics(entry, own)["mean"]
         gap, width = abs(run["mean"] - theory), run["high"] - run["low"]
         extent = max(run["mean"].max(), theory.max()) - min(run["mean"].min(), theory.min())
         with np.errstate(all="ignore"):
@@ -45,14 +45,18 @@ def opening(
         if quotient.max() > largest:
             largest = float(quotient.max())
             place = quotient[np.unravel_index(np.nanargmax(quotient.values), quotient.shape)]
-            found = {"variable": k, "at": {str(dim): int(place[dim]) for dim in quotient.dims}}
-    return found
+            choice = {"variable": k, "at": {str(dim): int(place[dim]) for dim in quotient.dims}}
+    return choice
 
 
-def _whole(entry: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> dict[str, xr.DataArray]:
+def _statistics(
+    entry: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
+) -> dict[str, xr.DataArray]:
     """Mean and interval of a variable over its seeds; the values themselves of a single seed."""
     at = {dim: places for dim, places in entry["at"].items() if dim != "seed"}
     shape = [len(places) for places in at.values()]
     parts = {name: arrays.get(name, arrays["values"]) for name in ("mean", "low", "high")}
-    whole = {name: xr.DataArray(part.reshape(shape), at, [*at]) for name, part in parts.items()}
-    return {name: part.where(np.isfinite(part)) for name, part in whole.items()}
+    statistics = {
+        name: xr.DataArray(part.reshape(shape), at, [*at]) for name, part in parts.items()
+    }
+    return {name: part.where(np.isfinite(part)) for name, part in statistics.items()}
