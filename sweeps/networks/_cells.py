@@ -339,7 +339,7 @@ def panels(data: xr.Dataset, shown: Mapping[str, str]) -> plot.Drawing:
     data = data.isel(cell=np.flatnonzero(measures.notnull().any(["measure", "seed"])))
     figure, (row,) = plot.panels(len(shown), width=2.0, across=len(shown))
     places = np.arange(data.sizes["cell"])[::-1]
-    filled = (data.closed >= LEARNED).median("seed").values.astype(bool)
+    filled = data.closed.median("seed").values >= LEARNED
     for ax, (name, label) in zip(row, shown.items(), strict=True):
         low, middle, high = data[name].quantile([0, 0.5, 1], "seed", skipna=True).values
         for place, full, *ends in zip(places, filled, low, middle, high, strict=True):

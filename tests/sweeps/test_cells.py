@@ -88,6 +88,16 @@ def test_effects_are_differences_of_the_levels(cells):
     assert float(found["AdamW"].isel(seed=1)) == 3.5 - 0.75  # of SGD: 0, 0, 3 and it, as 0
 
 
+def test_a_mark_is_filled_where_the_typical_network_has_learned(cells):
+    """Half of the seeds of the first network have learned, and all of the second."""
+    closed = [[0.1, 0.2, 0.95, 0.95], [0.95, 0.95, 0.95, 0.95]]
+    names = list(cells.cells((1, 1)))[:2]
+    data = xr.Dataset({"closed": (("cell", "seed"), closed)}, {"cell": names})
+    (ax,) = cells.panels(data, {"closed": "share"}).axes
+    marks = [line.get_markerfacecolor() for line in ax.lines if line.get_marker() == "o"]
+    assert [mark == "white" for mark in marks] == [True, False]
+
+
 def test_a_ladder_runs_and_is_read_from_its_folder(cells, tmp_path):
     figure = get("network_walk")
     few = [cells.THEOREM, "SGD, attention, 1 × 1"]
