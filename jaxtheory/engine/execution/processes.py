@@ -31,7 +31,7 @@ def in_processes(function: Callable, jobs: Sequence[tuple], first: Sequence[int]
     count = count_processes(len(jobs))
     with ProcessPoolExecutor(count, context, initializer=_on_one_core) as pool:
         try:
-            with _without_main():
+            with _without_main(), _signals_later():
                 begun = {i: pool.submit(function, *jobs[i]) for i in first}
             yield from (begun[i].result() for i in range(len(jobs)))
         except BaseException:
@@ -49,6 +49,30 @@ def _without_main() -> Iterator[None]:
         yield
     finally:
         sys.modules["__main__"] = main
+
+
+@contextlib.contextmanager
+def _signals_later() -> Iterator[None]:
+    """Put off what Python does at signals to the end of this context.
+
+    Otherwise an exception from a signal could part a process that was just spawned from what it is
+    about to read, and nobody would know of the process, which ends with a traceback.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)
+    handlers = {n: h for n in numbers if callable(h := signal.getsignal(n))}
+    for number in handlers:
+        signal.signal(number, lambda number, frame: came.append(number))
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        for caught in dict.fromkeys(came):
+            signal.raise_signal(caught)
 
 
 def _on_one_core() -> None:

@@ -64,3 +64,35 @@ def test_a_script_needs_no_guard(tmp_path):
         [sys.executable, str(file)], capture_output=True, text=True, env=environment, timeout=500
     )
     assert (done.returncode, done.stdout) == (0, "[0.5, 3.0]\n"), done.stderr[-3000:]
+
+
+INTERRUPTED = """
+import operator
+import os
+import signal
+from multiprocessing import util
+from jaxtheory.cli import interruption
+from jaxtheory.engine.execution.processes import in_processes
+
+def spawn(*arguments, begin=util.spawnv_passfds):
+    process = begin(*arguments)
+    if "--multiprocessing-fork" in map(str, arguments[1]):  # not Python's own tracker
+        os.kill(os.getpid(), signal.SIGTERM)
+    return process
+
+interruption.listen()
+try:
+    util.spawnv_passfds = spawn
+    print(list(in_processes(operator.truediv, [(1, 2), (9, 3)], first=[1, 0])))
+except interruption.Terminated:
+    interruption.stop()
+    print("terminated")
+"""
+
+
+def test_a_process_is_not_lost_while_it_is_spawned(tmp_path):
+    """A signal between the start of a process and what it reads would leave it with a traceback."""
+    file = tmp_path / "interrupted.py"
+    file.write_text(INTERRUPTED)
+    done = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, timeout=120)
+    assert (done.stdout, done.stderr) == ("terminated\n", "")
