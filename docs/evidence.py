@@ -258,6 +258,13 @@ def settings(figure: str, found: dict[str, Any]) -> str:
     return f"<details>\n<summary>Settings of {figure}</summary>\n\n{words}\n\n</details>"
 
 
+def caption(figure: str, found: dict[str, Any]) -> str:
+    """Return what the lines, bands, cells and marks of a picture are, or an empty text."""
+    text = found["figures"].get(figure, {}).get("caption", "")
+    words = f"`{figure}`: {typeset(text, escaped)}"
+    return f'<div class="caption">\n\n{words}\n\n</div>' if text else ""
+
+
 def fill(text: str, found: dict[str, Any]) -> str:
     """Return a page with what was measured for the claims that its marks name.
 
@@ -270,6 +277,7 @@ def fill(text: str, found: dict[str, Any]) -> str:
         behind = figures(names)
         blocks = [claim(name, found, False) for name in names]
         blocks += [picture(figure, "gallery/") for figure in behind if figure not in pictures]
+        blocks += [caption(figure, found) for figure in behind]
         blocks += ["\\\n".join(source(*figure, "", found) for figure in behind.items())]
         blocks += [settings(figure, found) for figure in behind]
         pictures.update(behind)
@@ -299,7 +307,7 @@ def gallery(room: str, found: dict[str, Any]) -> str:
         parts += [f"## {name}", wording.question_of(figure)]
         if figure.finding:
             parts.append(linked(figure.finding, found, "../"))
-        parts += [picture(name, ""), source(name, room, "../", found)]
+        parts += [picture(name, ""), caption(name, found), source(name, room, "../", found)]
         parts.append(settings(name, found))
         parts += [claim(item.id, found, False) for item in figure.claims]
     return "\n\n".join(filter(None, parts)) + "\n"

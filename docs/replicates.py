@@ -48,7 +48,7 @@ def collect(name: str, key: int, store: Path) -> bool:
     record = read_record(file)
     claims = {claim: entry["numbers"] for claim, entry in record["claims"].items()}
     facts = {word: record[word] for word in KEPT} | {"commit": commit()}
-    facts["code"] = _code_of(name)
+    facts |= {"code": _code_of(name), "caption": record["caption"]}
     pair = evidence.keys(name)
     content = {word: entry for word, entry in load(name).items() if int(word) in pair}
     content |= {str(key): facts | {"claims": claims}}

@@ -34,7 +34,7 @@ def judge() -> None:
     for name in jaxtheory.figures.entries():
         first, second = evidence.keys(name)
         if facts := replicates.load(name).get(str(first)):
-            words = (*replicates.KEPT, "commit")
+            words = (*replicates.KEPT, "commit", "caption")
             document["figures"][name] = {word: facts[word] for word in words if word in facts}
             for claim, record in replicates.judged(name, first).items():
                 document["claims"][claim] = numbers(record)

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from jaxtheory.plotting import plot
 from jaxtheory.plotting.annotation.captions import preface, without_markup
-from jaxtheory.plotting.annotation.complete import write_names
+from jaxtheory.plotting.annotation.complete import write_count
 from jaxtheory.plotting.annotation.sizes import PAPERS, on_paper
 from jaxtheory.plotting.panels import write_title
 from jaxtheory.texts.errors import InputError, line
@@ -26,6 +26,7 @@ _IGNORED = "drawn with the default settings of matplotlib, as yours fail: {}"
 _TEX = ("lualatex", "xelatex", "pdflatex")
 # without dates, so that equal drawings have equal bytes
 _FILES: Any = {"svg.hashsalt": "jaxtheory", "pdf.fonttype": 42, "ps.fonttype": 42}  # TrueType
+_PAPER_DOTS = 300
 _UNDATED = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}
 
 
@@ -43,8 +44,11 @@ def drawing(
     formats: Sequence[str],
     tell: Callable[[str], None],
     captioned: bool = True,
+    dots: int = 150,
 ) -> Drawing:
-    """Return the files of the figure that `draw` returns, with its caption below it if `captioned`.
+    """Return the files of the figure that `draw` returns, at so many dots an inch.
+
+    Its caption is below it if it is `captioned`, else the number of seeds alone.
 
     The figure is drawn with the user's settings of matplotlib first. If that fails, for instance
     because LaTeX is not installed, it is drawn with the defaults of matplotlib, and `tell` is
@@ -55,14 +59,14 @@ def drawing(
 
     try:
         with _fonts_logged_once():
-            return _rendered(draw, formats, captioned)
+            return _rendered(draw, formats, captioned, dots)
     except InputError:
         raise
     except Exception as error:
         with matplotlib.rc_context():
             matplotlib.rcdefaults()
             try:
-                rendered = _rendered(draw, formats, captioned)
+                rendered = _rendered(draw, formats, captioned, dots)
             except Exception:
                 raise error from None
         tell(_IGNORED.format(line(error)))
@@ -79,7 +83,7 @@ def for_paper(
     """
     tex = next(filter(shutil.which, _TEX), None)
     with on_paper(PAPERS[paper]):
-        drawn = drawing(draw, ("pdf", "png"), tell, captioned=False)
+        drawn = drawing(draw, ("pdf", "png"), tell, captioned=False, dots=_PAPER_DOTS)
         files: dict[str, bytes | str] = {**drawn.files, "txt": f"{drawn.title}\n{drawn.caption}\n"}
         if tex is None:
             tell(f"no PGF file, as no LaTeX was found ({', '.join(_TEX)})")
@@ -88,7 +92,7 @@ def for_paper(
 
         try:
             with matplotlib.rc_context({"pgf.texsystem": tex, "pgf.rcfonts": False}):
-                files |= _rendered(draw, ("pgf",), captioned=False).files
+                files |= _rendered(draw, ("pgf",), False, _PAPER_DOTS).files
         except Exception as error:
             tell(f"no PGF file, as {tex} fails: {line(error)}")
     return files
@@ -123,7 +127,9 @@ def import_matplotlib(tell: Callable[[str], None]) -> None:
                 os.environ[name] = value
 
 
-def _rendered(draw: Callable[[], Any], formats: Sequence[str], captioned: bool) -> Drawing:
+def _rendered(
+    draw: Callable[[], Any], formats: Sequence[str], captioned: bool, dots: int
+) -> Drawing:
     """Render the files of a figure in memory."""
     import matplotlib
 
@@ -132,9 +138,9 @@ def _rendered(draw: Callable[[], Any], formats: Sequence[str], captioned: bool) 
         raise InputError(
             f"draw returns a {type(drawn).__name__}, expected the matplotlib figure that it made"
         )
-    files, dots = {}, 150 if captioned else 300
+    files = {}
     text = plot.caption(drawn)
-    (plot.add_caption if captioned else write_names)(drawn)
+    (plot.add_caption if captioned else write_count)(drawn)
     for name in formats:
         content = io.BytesIO()
         undated: Any = {"metadata": _UNDATED[name]} if name in _UNDATED else {}

@@ -9,7 +9,7 @@ _BYTES = 16 << 20  # a record has about 20 KB, so a larger file is not a record
 _Kinds = dict[str, tuple[type, ...]]
 _ENTRIES: _Kinds = {
     **dict.fromkeys(("figure", "theory", "question", "source", "store"), (str,)),
-    **dict.fromkeys(("command", "changes", "setup", "model", "drawn", "title"), (str,)),
+    **dict.fromkeys(("command", "changes", "setup", "model", "drawn", "title", "caption"), (str,)),
     **dict.fromkeys(("runs", "versions", "claims", "files"), (dict,)),
     "stores": (list,),
     "key": (int,),
@@ -34,7 +34,11 @@ _GRADIENT: _Kinds = {
     "code": (str,),
 }
 # which records of earlier versions lack
-_LATER: dict[str, Any] = {"files": {}, "drawn": "", "title": "", "stores": [], "changes": ""}
+_LATER: dict[str, Any] = {
+    **dict.fromkeys(("drawn", "title", "caption", "changes"), ""),
+    "files": {},
+    "stores": [],
+}
 _LATER_OF_CLAIM: dict[str, Any] = {
     **dict.fromkeys(("q", "satisfied", "undefined", "equal", "law", "interval", "seeds_needed")),
     **dict.fromkeys(("why", "number", "line"), ""),

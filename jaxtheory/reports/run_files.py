@@ -24,7 +24,8 @@ from jaxtheory.core import docstrings
 from jaxtheory.engine.results.cells import as_csv
 from jaxtheory.engine.results.identity import fingerprint
 from jaxtheory.plotting import plot
-from jaxtheory.plotting.annotation.captions import COLUMNS
+from jaxtheory.plotting.annotation.captions import COLUMNS, count_seeds
+from jaxtheory.plotting.annotation.complete import write_count
 from jaxtheory.plotting.drawing import drawing, entitle, for_paper, title_of
 from jaxtheory.reports import wording
 from jaxtheory.reports.figure_record import NotARecordError, read_record
@@ -55,13 +56,13 @@ def keep_drawing(
     """Draw a figure as PNG, PDF and SVG, write its numbers as CSV, and return their entries.
 
     The entries of the record are `files`, the SHA-256 of each file by name, `drawn`, a hash of the
-    code and the numbers that they were drawn from, and `title`, that of the drawing. Files that
-    agree with the existing record and this hash are kept. `tell` is called with a sentence on
-    ignored settings of matplotlib.
+    code and the numbers that they were drawn from, and the `title` and `caption` of the drawing.
+    Files that agree with the existing record and this hash are kept. `tell` is called with a
+    sentence on ignored settings of matplotlib.
     """
     before = _before(image.with_suffix(".json"))
-    steps = plot.diverged, plot.threshold, plot.add_caption, plot.numbers, entitle, title_of, as_csv
-    code = code_hash((result.figure.draw, *steps))
+    steps = plot.diverged, plot.threshold, write_count, plot.caption, plot.numbers, entitle, as_csv
+    code = code_hash((result.figure.draw, title_of, *steps))
     data = {str(name): x for name, x in result.dataset.variables.items()}
     numbers = code_hash((sorted(data.items()), result.dataset.attrs))
     panels = {claim.id: claim.panel for claim in result.figure.claims}
@@ -71,21 +72,21 @@ def keep_drawing(
         numbers,
         panels,
         str(result.finding),
-        _verdict_text(result),
     )
     mark = fingerprint(as_json({"made": origin}))
     names = {image.with_suffix(suffix).name for suffix in _DRAWN}
     same = before.get("drawn") == mark and {*before["files"]} == names
     if same and not disagreeing(image.parent, before):
-        return {name: before[name] for name in ("files", "drawn", "title")}
-    picture = drawing(lambda: drawn(result), ("pdf", "svg", "png"), tell)
+        return {name: before[name] for name in ("files", "drawn", "title", "caption")}
+    picture = drawing(lambda: drawn(result), ("pdf", "svg", "png"), tell, captioned=False)
     contents: dict[str, bytes | str] = {f".{name}": data for name, data in picture.files.items()}
     contents[".csv"] = as_csv(COLUMNS, picture.numbers)
     files = {}
     for suffix in _DRAWN:
         file = image.with_suffix(suffix)
         files[file.name] = write(file, contents[suffix])
-    return {"files": files, "drawn": mark, "title": headline(result) or picture.title}
+    title = headline(result) or picture.title
+    return {"files": files, "drawn": mark, "title": title, "caption": picture.caption}
 
 
 def keep_paper(
@@ -96,17 +97,16 @@ def keep_paper(
     They are named as the image with -column or -page: PDF, PNG, TXT, and PGF where LaTeX is found.
     """
     files = []
-    for kind, content in for_paper(lambda: drawn(result), paper, tell).items():
+    contents = for_paper(lambda: drawn(result), paper, tell)
+    contents["txt"] = f"{contents['txt']}{verdict_text(result)}\n"
+    for kind, content in contents.items():
         files.append(image.with_name(f"{image.stem}-{paper}.{kind}"))
         write(files[-1], content)
     return files
 
 
 def drawn(result: FigureResult) -> Any:
-    """Draw the figure under its finding, with the limits of its claims.
-
-    Its caption has the number of diverged runs and the verdicts.
-    """
+    """Draw the figure under its finding, with the limits of its claims."""
     figure, lost = result.figure.draw(result.dataset), plot.diverged(result.dataset)
     if hasattr(figure, "savefig"):
         panels = [ax for ax in figure.axes if ax.get_label() != "<colorbar>"]
@@ -120,8 +120,9 @@ def drawn(result: FigureResult) -> Any:
                 plot.threshold(panels[claim.panel], *claim.bound, claim.id)
         if title := headline(result):
             entitle(figure, mathtext(title))
-        for sentence in filter(None, (lost, _verdict_text(result))):
-            plot.remark(figure, sentence)
+        count_seeds(figure, result.dataset.sizes.get("seed", 1))
+        if lost:
+            plot.remark(figure, lost)
     return figure
 
 
@@ -135,7 +136,7 @@ def headline(result: FigureResult) -> str:
     return str(result.finding or wording.question_of(result.figure))
 
 
-def _verdict_text(result: FigureResult) -> str:
+def verdict_text(result: FigureResult) -> str:
     """The verdicts of a figure in one sentence, such as "AP-1 holds: error: 0.5, claimed ≥ 0.4"."""
     sentences = []
     for judged in result.verdicts:

@@ -67,7 +67,9 @@ def agree(folder: Path) -> bool:
 def drawn(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """An entry for each drawing that is made."""
     calls: list[int] = []
-    monkeypatch.setattr(run_files, "drawing", lambda *given: calls.append(1) or drawing(*given))
+    monkeypatch.setattr(
+        run_files, "drawing", lambda *given, **more: calls.append(1) or drawing(*given, **more)
+    )
     return calls
 
 

@@ -38,7 +38,7 @@ def test_no_cell_is_empty_and_no_title_repeats(name: str) -> None:
 
 def thresholds(drawn: Any) -> list[Any]:
     """The notes of the limits of claims in all panels."""
-    return [n for ax in drawn.axes for n in notes(ax) if n.kind in ("threshold", "across bar")]
+    return [n for ax in drawn.axes for n in notes(ax) if n.kind == "threshold"]
 
 
 def test_a_bound_is_drawn_from_its_claim() -> None:

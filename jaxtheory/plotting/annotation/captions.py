@@ -20,9 +20,9 @@ class Drawn(NamedTuple):
     """An artist of a drawing with its meaning.
 
     kind: mean, runs (a mean with its runs), run, shadow (of a band), theory, reference, cells,
-    bars, boundary, outline, edge, law, bent (a law through values that bend), threshold, across bar
-    (a threshold in a color bar), or open (the marks of means that leave out runs).
-    low, high: the band; for cells the names of columns and rows; low of a threshold: its arrow.
+    bars, boundary, outline, edge, law, bent (a law through values that bend), threshold, or open
+    (the marks of means that leave out runs).
+    low, high: the band; for cells the names of columns and rows; low of a threshold: its words.
     n: the least and the largest number of runs behind a mean, out of `seeds`.
     counts: the number of runs behind each point or cell.
     lost: the number of runs or cells without a value, out of `of`.
@@ -144,7 +144,9 @@ def caption(figure: Any) -> str:
         sentences.append(f"Gray: fitted power laws{of_exponents}.")
     if groups["bent"]:
         sentences.append("Dotted gray: the mean slope of values that follow no power law.")
-    sentences += _limits(groups["threshold"], groups["across bar"])
+    if groups["threshold"]:
+        listed = ", ".join(dict.fromkeys(note.label for note in groups["threshold"]))
+        sentences.append(f"Thin dotted lines: what {listed} claims.")
     lost = {
         (note.label, note.lost, note.total) for note in groups["mean"] + groups["runs"] if note.lost
     }
@@ -154,24 +156,25 @@ def caption(figure: Any) -> str:
     return " ".join([*sentences, *dict.fromkeys(figure.__dict__.get("_jaxtheory_remarks", ()))])
 
 
+def replicates(figure: Any) -> str:
+    """Return of how many seeds a figure is, or "" if it does not know of several."""
+    drawn = [note for ax in figure.axes for note in notes(ax) if note.n[1] > 1]
+    if not drawn:
+        seeds = figure.__dict__.get("_jaxtheory_seeds", 1)
+        return f"n = {seeds} seeds" if seeds > 1 else ""
+    banded = any(note.kind == "mean" and note.low is not None for note in drawn)
+    return f"{_seeds(drawn)}{', ± 2 standard errors' * banded}"
+
+
+def count_seeds(figure: Any, seeds: int) -> None:
+    """Say of how many seeds a figure is, whose drawing does not note it."""
+    figure.__dict__["_jaxtheory_seeds"] = seeds
+
+
 _KINDS = (
     *("mean", "runs", "cells", "bars", "theory", "boundary", "outline", "reference"),
-    *("law", "bent", "threshold", "across bar"),
+    *("law", "bent", "threshold"),
 )
-
-
-def _limits(lines: list[Drawn], across: list[Drawn]) -> list[str]:
-    """Describe the thresholds of claims in panels and in color bars."""
-    listed = lambda thresholds: ", ".join(dict.fromkeys(note.label for note in thresholds))
-    sentences = []
-    if lines:
-        sentences.append(
-            f"Thin dotted lines: limits of {listed(lines)}; the arrow points to where the claim "
-            "holds."
-        )
-    if across:
-        sentences.append(f"Dotted in the color bar: limits of {listed(across)}.")
-    return sentences
 
 
 def _seeds(drawn: list[Drawn]) -> str:

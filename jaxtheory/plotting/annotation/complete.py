@@ -3,14 +3,14 @@
 from typing import Any
 
 from jaxtheory.plotting.annotation.beside import clear_legends, name_curves
-from jaxtheory.plotting.annotation.captions import broken, caption
+from jaxtheory.plotting.annotation.captions import broken, caption, replicates
 from jaxtheory.plotting.annotation.grid import say_once
 from jaxtheory.plotting.annotation.marks import place_counts
 from jaxtheory.plotting.annotation.thresholds import name_thresholds
 
 _SIZE = 6.5  # points
 _LETTER, _LINE = 0.53 / 72, 1.3 / 72  # inches per point: width of a letter, height of a line
-_NAMED, _CAPTIONED = "_jaxtheory_named", "_jaxtheory_captioned"  # of a figure
+_NAMED, _BELOW = "_jaxtheory_named", "_jaxtheory_below"  # of a figure
 
 
 def write_names(figure: Any) -> None:
@@ -61,10 +61,36 @@ def add_caption(figure: Any) -> None:
         'Dashed: limit.'
     """
     write_names(figure)
-    text = caption(figure)
-    if not text or figure.__dict__.get(_CAPTIONED):
+    _write_below(figure, caption(figure))
+
+
+def write_count(figure: Any) -> None:
+    """Write names, and below a figure of how many seeds its means are.
+
+    Args:
+        figure: A figure that was drawn by the functions of `jaxtheory.plot`.
+
+    Example:
+        >>> import numpy as np
+        >>> import xarray as xr
+        >>> from jaxtheory import plot
+        >>> from jaxtheory.plotting.annotation.complete import write_count
+        >>> figure, ((ax,),) = plot.panels()
+        >>> loss = xr.DataArray(np.ones((4, 3)), {"step": [0, 1, 2]}, ["seed", "step"])
+        >>> plot.series(ax, loss, "step")
+        >>> write_count(figure)
+        >>> figure.texts[0].get_text()
+        'n = 4 seeds, ± 2 standard errors'
+    """
+    write_names(figure)
+    _write_below(figure, replicates(figure))
+
+
+def _write_below(figure: Any, text: str) -> None:
+    """Enlarge a figure by the height of a text, and write it there, once."""
+    if not text or figure.__dict__.get(_BELOW):
         return
-    figure.__dict__[_CAPTIONED] = True
+    figure.__dict__[_BELOW] = True
     width, height = figure.get_size_inches()
     lines = _fitting(figure, text, width - 0.2)
     needed = len(lines) * _SIZE * _LINE + 0.1

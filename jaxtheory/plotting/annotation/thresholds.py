@@ -17,9 +17,8 @@ _DOTS: Any = {"color": "#333333", "linewidth": 0.8, "linestyle": (0, (1, 1.5)), 
 def threshold(ax: Any, low: float, high: float, label: str) -> None:
     """Draw the limits of a claim about the vertical axis of a panel as thin dotted lines.
 
-    The label is written at the line when the figure gets its caption, with an arrow to the side
-    where the claim holds. The panel grows by at most a quarter to show a limit; one that is farther
-    away is left out. In a heat map the lines cross the color bar.
+    What is claimed is written at the line when the figure gets its caption. The panel grows by at
+    most a quarter to show a limit; one that is farther away is left out. A heat map has none.
 
     Args:
         ax: The panel.
@@ -32,21 +31,19 @@ def threshold(ax: Any, low: float, high: float, label: str) -> None:
         >>> figure, axes = plot.panels()
         >>> plot.threshold(axes[0, 0], 0.9, float("inf"), "T-1")
         >>> plot.caption(figure)
-        'Thin dotted lines: limits of T-1; the arrow points to where the claim holds.'
+        'Thin dotted lines: what T-1 claims.'
     """
-    bars = [part.colorbar for part in ax.collections if getattr(part, "colorbar", None)]
-    shown = bars[0].ax if bars else ax
-    for limit, arrow in ((low, "↑"), (high, "↓")):
-        if np.isfinite(limit) and _fits(shown, limit, grows=not bars):
-            ends = shown.get_ylim()
-            if bars:  # dots that can be seen on any color
-                shown.axhline(limit, color="white", linewidth=1.6, zorder=2)
-            line = shown.axhline(limit, **_DOTS)
-            shown.set_ylim(ends)
-            notes(ax).append(Drawn("across bar" if bars else "threshold", label, line, low=arrow))
+    if any(getattr(part, "colorbar", None) for part in ax.collections):
+        return
+    for limit, words in ((low, "at least"), (high, "at most")):
+        if np.isfinite(limit) and _fits(ax, limit):
+            ends = ax.get_ylim()
+            line = ax.axhline(limit, **_DOTS)
+            ax.set_ylim(ends)
+            notes(ax).append(Drawn("threshold", label, line, low=words))
 
 
-def _fits(ax: Any, limit: float, *, grows: bool) -> bool:
+def _fits(ax: Any, limit: float) -> bool:
     """True if a number is on the vertical axis of a panel, which may grow to show it."""
     scale = ax.yaxis.get_transform()
     with np.errstate(all="ignore"):
@@ -55,7 +52,7 @@ def _fits(ax: Any, limit: float, *, grows: bool) -> bool:
         return False
     place = (at - low) / (high - low)
     if not 0 <= place <= 1:
-        if not grows or not -_BEYOND <= place <= 1 + _BEYOND:
+        if not -_BEYOND <= place <= 1 + _BEYOND:
             return False
         beyond = at + np.sign(place - 0.5) * _MARGIN * (high - low)
         low, high = (beyond, high) if place < 0 else (low, beyond)
@@ -64,7 +61,7 @@ def _fits(ax: Any, limit: float, *, grows: bool) -> bool:
 
 
 def name_thresholds(figure: Any) -> None:
-    """Write the names of the thresholds of a figure where they cover least, equal ones together.
+    """Write what is claimed at the thresholds of a figure, where it covers least.
 
     Args:
         figure: A figure whose panels have their final size.
@@ -72,39 +69,16 @@ def name_thresholds(figure: Any) -> None:
     for ax in figure.axes:
         of_limit: dict[tuple[float, str], list[Drawn]] = {}
         for note in notes(ax):
-            if note.kind in ("threshold", "across bar"):
+            if note.kind == "threshold":
                 limit = float(note.artist.get_ydata()[0])
                 of_limit.setdefault((limit, note.low), []).append(note)
-        if of_limit and notes(ax)[-1].kind == "across bar":
-            _beside_bar([*of_limit.values()])
-            continue
         obstacles = Obstacles(ax) if of_limit else None
-        for (limit, arrow), same in of_limit.items():
-            names = dict.fromkeys(note.label for note in same)
-            _name(ax, obstacles, limit, arrow, f"{arrow} {', '.join(names)}", same)
+        for (limit, words), same in of_limit.items():
+            _name(ax, obstacles, limit, f"claimed: {words} {limit:.4g}", same)
 
 
-def _beside_bar(limits: list[list[Drawn]]) -> None:
-    """Write the names of thresholds at the left of a color bar, those of near ones together."""
-    (bar,) = {note.artist.axes for same in limits for note in same}
-    room = 1.3 * _SIZE * bar.figure.dpi / 72
-    named: dict[float, list[str]] = {}
-    limit_of = lambda same: float(same[0].artist.get_ydata()[0])
-    place = lambda limit: bar.transData.transform((0, limit))[1]
-    for same in sorted(limits, key=limit_of):
-        limit = limit_of(same)
-        near = [neighbor for neighbor in named if place(limit) - place(neighbor) < room]
-        at = near[-1] if near else limit
-        named.setdefault(at, []).extend(f"{note.low} {note.label}" for note in same)
-    labels = ["\n".join(dict.fromkeys(names)) for names in named.values()]
-    bar.yaxis.remove_overlapping_locs = False
-    bar.set_yticks(list(named), labels, minor=True, fontsize=_SIZE)
-    sides = {"left": True, "labelleft": True, "right": False, "labelright": False}
-    bar.tick_params(axis="y", which="minor", length=0, pad=1, **sides)
-
-
-def _name(ax: Any, obstacles: Any, limit: float, arrow: str, label: str, same: list[Drawn]) -> None:
-    """Write the name of a threshold above or below its line."""
+def _name(ax: Any, obstacles: Any, limit: float, label: str, same: list[Drawn]) -> None:
+    """Write what is claimed on the side of a line where it holds, or on the other."""
     wide, high = size_of(ax, label, _SIZE)
     x0, _, x1, _ = obstacles.frame
     y, gap = ax.transData.transform((0, limit))[1], _GAP * obstacles.pixel
@@ -112,7 +86,7 @@ def _name(ax: Any, obstacles: Any, limit: float, arrow: str, label: str, same: l
         (x, bottom, x + wide, bottom + high)
         for share in _ALONG
         for x in [x0 + gap + share * (x1 - x0 - wide - 2 * gap)]
-        for bottom in (y + gap, y - gap - high)[:: 1 if arrow == "↑" else -1]
+        for bottom in (y + gap, y - gap - high)[:: 1 if same[0].low == "at least" else -1]
     ]
     own = {id(note.artist) for note in same}
     inside = [box for box in boxes if obstacles.inside(box)] or boxes

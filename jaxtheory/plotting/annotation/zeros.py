@@ -9,7 +9,7 @@ _BOTTOM = 1e-300  # the lower edge of a band that reaches 0: below every panel
 _WHOLE = "_jaxtheory_whole"  # of bands and bars of errors: the corners before they were cut
 _FILLED = ("PolyCollection", "FillBetweenPolyCollection", "LineCollection")
 # of what is drawn: these repeat the points of another curve, or are not data
-_REPEATED = ("run", "edge", "open", "boundary", "outline", "threshold", "across bar", "law")
+_REPEATED = ("run", "edge", "open", "boundary", "outline", "threshold", "law")
 
 
 def set_log(ax: Any, which: str) -> None:

@@ -4,7 +4,8 @@ import pytest
 from helpers.drawn import COSINES, STEPS, drawn, runs
 
 from jaxtheory import plot
-from jaxtheory.plotting.annotation.complete import write_names
+from jaxtheory.plotting.annotation.captions import count_seeds
+from jaxtheory.plotting.annotation.complete import write_count, write_names
 
 
 @pytest.mark.parametrize("legend_below", [False, True])
@@ -53,3 +54,22 @@ def test_names_are_written_once_and_before_the_caption():
     before = [text.get_position() for text in ax.texts]
     plot.add_caption(figure)
     assert [text.get_position() for text in ax.texts] == before and len(figure.texts) == 1
+
+
+def test_below_a_figure_without_caption_stands_of_how_many_seeds_it_is():
+    figure, ax = drawn(runs(COSINES))
+    height = figure.get_figheight()
+    write_count(figure)
+    (words,) = figure.texts
+    assert words.get_text() == f"n = {len(COSINES)} seeds, ± 2 standard errors"
+    assert figure.get_figheight() > height
+    figure.draw_without_rendering()
+    assert ax.get_tightbbox().y0 >= words.get_window_extent().y1
+
+
+@pytest.mark.parametrize(("seeds", "want"), [(1, []), (8, ["n = 8 seeds"])])
+def test_a_figure_without_notes_is_told_of_its_seeds(seeds, want):
+    figure, _ = plot.panels()
+    count_seeds(figure, seeds)
+    write_count(figure)
+    assert [text.get_text() for text in figure.texts] == want
