@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from jaxtheory.plotting import plot
-from jaxtheory.plotting.annotation.captions import preface, without_markup
+from jaxtheory.plotting.annotation.captions import preface
 from jaxtheory.plotting.annotation.complete import write_count
+from jaxtheory.plotting.annotation.formulas import plain
 from jaxtheory.plotting.annotation.sizes import PAPERS, on_paper
 from jaxtheory.plotting.panels import write_title
 from jaxtheory.texts.errors import InputError, line
@@ -74,17 +75,18 @@ def drawing(
 
 
 def for_paper(
-    draw: Callable[[], Any], paper: str, tell: Callable[[str], None]
+    draw: Callable[[], Any], paper: str, tell: Callable[[str], None], more: Sequence[str] = ()
 ) -> dict[str, bytes | str]:
     """Return the files of a figure as wide as the "column" or the "page" of a paper, by format.
 
-    These are pdf, png and pgf without the caption, and the caption as txt. Without LaTeX there is
-    no pgf, and `tell` is called with a sentence about it.
+    These are pdf, png and pgf without the caption, and as txt the caption and `more` lines. Without
+    LaTeX there is no pgf, and `tell` is called with a sentence about it.
     """
     tex = next(filter(shutil.which, _TEX), None)
     with on_paper(PAPERS[paper]):
         drawn = drawing(draw, ("pdf", "png"), tell, captioned=False, dots=_PAPER_DOTS)
-        files: dict[str, bytes | str] = {**drawn.files, "txt": f"{drawn.title}\n{drawn.caption}\n"}
+        text = "\n".join([drawn.title, drawn.caption, *more, ""])
+        files: dict[str, bytes | str] = {**drawn.files, "txt": text}
         if tex is None:
             tell(f"no PGF file, as no LaTeX was found ({', '.join(_TEX)})")
             return files
@@ -139,7 +141,7 @@ def _rendered(
             f"draw returns a {type(drawn).__name__}, expected the matplotlib figure that it made"
         )
     files = {}
-    text = plot.caption(drawn)
+    text = plain(plot.caption(drawn))
     (plot.add_caption if captioned else write_count)(drawn)
     for name in formats:
         content = io.BytesIO()
@@ -151,9 +153,8 @@ def _rendered(
 
 
 def title_of(drawn: Any) -> str:
-    """Return the title of a figure in one line, without the markup of its formulas."""
-    parts = " ".join(drawn.get_suptitle().split()).split("$")
-    return "".join(without_markup(part) if i % 2 else part for i, part in enumerate(parts))
+    """Return the title of a figure in one line of plain text."""
+    return plain(" ".join(drawn.get_suptitle().split()))
 
 
 def entitle(drawn: Any, title: str) -> None:

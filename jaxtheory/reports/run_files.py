@@ -97,9 +97,8 @@ def keep_paper(
     They are named as the image with -column or -page: PDF, PNG, TXT, and PGF where LaTeX is found.
     """
     files = []
-    contents = for_paper(lambda: drawn(result), paper, tell)
-    contents["txt"] = f"{contents['txt']}{verdict_text(result)}\n"
-    for kind, content in contents.items():
+    more = (verdict_text(result),)
+    for kind, content in for_paper(lambda: drawn(result), paper, tell, more).items():
         files.append(image.with_name(f"{image.stem}-{paper}.{kind}"))
         write(files[-1], content)
     return files

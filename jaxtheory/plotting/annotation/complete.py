@@ -80,7 +80,7 @@ def write_count(figure: Any) -> None:
         >>> plot.series(ax, loss, "step")
         >>> write_count(figure)
         >>> figure.texts[0].get_text()
-        'n = 4 seeds, ± 2 standard errors'
+        'n = 4 seeds'
     """
     write_names(figure)
     _write_below(figure, replicates(figure))
