@@ -130,9 +130,11 @@ class Plan(Machines, SweepOptions):
         script = self.script()
         plan = jaxtheory.plan(theory, config, **arguments, compile=self.compile)
         _print_remark(theory, config, arguments)
-        rows = plan.rows()
-        if rows:
-            table("buckets", tuple(rows[0]), [tuple(row.values()) for row in rows])
+        buckets = plan.rows()
+        for first in range(0, len(buckets), _BESIDE):
+            some = dict(enumerate(buckets[first : first + _BESIDE], first + 1))
+            rows = [(word, *(row[word] for row in some.values())) for word in buckets[0]]
+            table("", ("bucket", *map(str, some)), rows)
         put(f"points       {plan.points} ({plan.runs} runs, {plan.problems} problems)")
         put(f"compilations {plan.compilations}")
         put(f"devices      {plan.devices}")
@@ -328,6 +330,7 @@ _Command = (
 )
 
 
+_BESIDE = 3  # buckets of a plan in a table
 _LONG = 200  # characters of a name of a file in a message
 # Doctor reports a JAX that cannot start
 _WITHOUT_JAX = (List, New, Report, Export, Explore, Merge, Doctor)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from tyro.conf import Positional, arg
 
 import jaxtheory
+from jaxtheory.cli import terminal
 from jaxtheory.cli.terminal import duration, put, table
 from jaxtheory.cli.words.arguments import Flag
 from jaxtheory.cli.words.parsing import is_of_figures, load_theory, named_figures
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
     from jaxtheory.claims.figure import Figure
     from jaxtheory.core.theory import Theory
 
-_WIDTH, _SCREEN = 110, 43  # columns and lines, without the two lines of the hint at the end
+_WIDTH = 110  # columns where there is no terminal
+_SCREEN = 43  # lines, without the two of the hint at the end
 _FEW = 4  # least number of claims on a screen
 _EXPECTED = {"holds": "expected to hold", "fails": "expected to fail", None: "open"}
 _PREFIX = {"holds": "", "fails": "fails: ", None: "open: "}
@@ -30,20 +32,30 @@ _Rows = Sequence[tuple[str, str]]
 
 @dataclasses.dataclass(frozen=True)
 class List:
-    """List the theories and their figures, with the time that each figure takes."""
+    """List the theories and their figures, with the time that each figure takes.
+
+    Of each theory the main figure is shown, and the names of the others.
+    """
+
+    all: Flag = False
+    """Show all figures."""
 
     def __call__(self) -> int:
         figures = jaxtheory.figures.entries().values()
-        ours = list(jaxtheory.theories.names())
+        ours, main = list(jaxtheory.theories.names()), jaxtheory.figures.headlines()
         groups = [*ours, *dict.fromkeys(f.theory for f in figures if f.theory not in ours)]
         for group in groups:
             asks = f": {jaxtheory.theories.question(group)}" if group in ours else ""
-            rows = [
-                (figure.name, _time_text(figure.name), figure.question)
-                for figure in figures
-                if figure.theory == group
-            ]
-            table(f"{group}{asks}", ("figure", "time", "question"), rows)
+            own = [figure for figure in figures if figure.theory == group]
+            shown = own if self.all else [figure for figure in own if figure.name in main]
+            rows = [(figure.name, _time_text(figure.name), figure.question) for figure in shown]
+            if rows:
+                table(f"{group}{asks}", ("figure", "time", "question"), rows)
+            else:
+                put(f"{group}{asks}")
+            if names := [figure.name for figure in own if figure not in shown]:
+                put("\n".join(_wrap(f"  and {len(names)} more: {', '.join(names)}")) + "\n")
+        put("" if self.all else "more: jaxtheory list --all")
         for title, group in (("theories", plugins.THEORIES), ("figures", plugins.FIGURES)):
             offers = [
                 (name, plugins.package(entry), plugins.question_of_entry(entry))
@@ -128,6 +140,7 @@ def _body(sections: Mapping[str, _Rows], most: Mapping[str, int]) -> Iterator[st
     most: the largest number of rows per section, each of one line; the rest is listed by name. If
     it is empty, sections are whole.
     """
+    wide = terminal.width(_WIDTH)
     for title, rows in sections.items():
         if not rows:
             continue
@@ -140,7 +153,7 @@ def _body(sections: Mapping[str, _Rows], most: Mapping[str, int]) -> Iterator[st
             if not most:
                 yield from _wrap(text, indent=width + 4)
             else:
-                yield text if len(text) <= _WIDTH else text[: _WIDTH - 1].rstrip() + "…"
+                yield text if len(text) <= wide else text[: wide - 1].rstrip() + "…"
         if tail := rows[len(shown) :]:
             names = ", ".join(name.partition("(")[0] for name, _ in tail)
             lines = _wrap(f"  and {len(tail)} more: {names}")
@@ -148,10 +161,10 @@ def _body(sections: Mapping[str, _Rows], most: Mapping[str, int]) -> Iterator[st
 
 
 def _wrap(text: str, indent: int = 4) -> list[str]:
-    """Break a text into lines of at most _WIDTH columns."""
+    """Break a text into lines that are as wide as the terminal at most."""
     return textwrap.wrap(
         text,
-        _WIDTH,
+        terminal.width(_WIDTH),
         subsequent_indent=" " * indent,
         break_on_hyphens=False,
         replace_whitespace=False,

@@ -3,6 +3,7 @@
 import contextlib
 import io
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -32,10 +33,9 @@ def table_of_lines(title: str, columns: Sequence[str], rows: Iterable[Sequence[s
     from rich.table import Table
 
     columns, rows = [*map(_text, columns)], [tuple(map(_text, row)) for row in rows]
-    width = _console(100).width
     widths = [max(map(cell_len, column)) for column in zip(columns, *rows, strict=True)]
     longest = widths.index(max(widths))
-    room = max(20, width - sum(widths) + widths[longest] - 2 * len(columns) + 2)
+    room = max(20, width(100) - sum(widths) + widths[longest] - 2 * len(columns) + 2)
     drawn = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=True)
     for place, name in enumerate(columns):
         most = room if place == longest else None
@@ -46,18 +46,21 @@ def table_of_lines(title: str, columns: Sequence[str], rows: Iterable[Sequence[s
     _print(drawn, 100)
 
 
-def _console(fallback_columns: int) -> Any:
+def width(otherwise: int) -> int:
+    """Return the columns of the terminal, or so many if there is none."""
+    return shutil.get_terminal_size((otherwise, 0)).columns
+
+
+def _console(otherwise: int) -> Any:
     """Return a console as wide as the terminal, or of so many columns if there is none."""
     from rich.console import Console
 
-    return Console(
-        width=None if sys.stdout.isatty() else fallback_columns, markup=False, highlight=False
-    )
+    return Console(width=width(otherwise), markup=False, highlight=False)
 
 
-def _print(drawn: Any, fallback_columns: int) -> None:
+def _print(drawn: Any, otherwise: int) -> None:
     """Print a table without spaces at the ends of its lines."""
-    console = _console(fallback_columns)
+    console = _console(otherwise)
     with console.capture() as printed:  # rich itself would exit on a closed pipe
         console.print(drawn)
     sys.stdout.writelines(f"{line.rstrip()}\n" for line in printed.get().splitlines())

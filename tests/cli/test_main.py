@@ -330,6 +330,7 @@ def test_plan_counts_and_writes_nothing(folder: Path, capsys: pytest.CaptureFixt
     printed = capsys.readouterr().out
     assert "points       12" in printed
     assert "compilations 1" in printed
+    assert " bucket " in printed and "…" not in printed
     assert list(folder.iterdir()) == []
 
 

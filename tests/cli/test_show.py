@@ -53,13 +53,35 @@ def test_list_groups_figures_by_theory_with_their_time(
 ) -> None:
     times = {"walk_circles": 12.4, "rank_law": 171.0}
     monkeypatch.setattr(jaxtheory.figures, "seconds", times.get, raising=False)
-    assert main(["list"]) == 0
+    assert main(["list", "--all"]) == 0
     lines = capsys.readouterr().out.splitlines()
     starts = {word: i for i, line in enumerate(lines) for word in line.split()[:1]}
     assert starts["random_walk:"] < starts["walk_rate"] < starts["low_rank:"] < starts["rank_law"]
     assert lines[starts["walk_circles"]].split()[1:4] == ["12", "s", "What"]
     assert lines[starts["rank_law"]].split()[1:3] == ["3", "min"]
     assert lines[starts["walk_rate"]].split()[1] == "Do"
+
+
+def test_list_is_short_and_shows_the_main_figures(
+    capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["list"]) == 0
+    text = capsys.readouterr().out
+    assert all(f"\n  {name}   " in text for name in jaxtheory.figures.headlines())
+    assert all(name in text for name in jaxtheory.figures.entries())
+    assert "and 13 more: walk_adam_epsilon, walk_direction" in text
+    assert len(text.splitlines()) < 150 and max(map(len, text.splitlines())) <= 80
+
+
+def test_a_page_is_as_wide_as_the_terminal(
+    capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for columns in (80, 100, 120):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        assert main(["show", "random_walk"]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert columns - 10 < max(map(len, lines)) <= columns and len(lines) <= _SCREEN + 2
 
 
 def test_unknown_names_list_at_most_five(capsys: pytest.CaptureFixture) -> None:

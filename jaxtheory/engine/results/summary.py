@@ -13,14 +13,16 @@ from jaxtheory.engine.results.statistics import average
 
 _ROWS, _COLUMNS = 12, 5
 _PREDICTED = "predicted_"
+_ROUNDINGS = 8  # of a metric and its curve, up to which they are equal
 
 
 class Summary(NamedTuple):
     """A table of strings with one row per point of the axes.
 
-    A column `a - b` is metric a less its predicted curve b. A mean over fewer runs than there are
-    seeds is followed by the number of runs. points: number of points, of which the rows show some.
-    left_out: metrics without a column. behind: range of the numbers of runs behind the means.
+    A column `a - b` is metric a less its predicted curve b, "equal" up to rounding. A mean over
+    fewer runs than there are seeds is followed by the number of runs. points: number of points, of
+    which the rows show some. left_out: metrics without a column. behind: range of the numbers of
+    runs behind the means.
     """
 
     axes: list[str]
@@ -43,11 +45,12 @@ def summary(data: xr.Dataset, rows: int = _ROWS, columns: int | None = None) -> 
     table: dict[str, np.ndarray] = {}
     shown = []
     for name in metrics(data):
-        wanted = {_title(data, name): final(data, name), **_gaps(data, name)}
-        if table and len(table) + len(wanted) > most:
+        gaps = _gaps(data, name)
+        if table and len(table) + 1 + len(gaps) > most:
             break
         shown.append(name)
-        table |= {column: _texts(values, axes) for column, values in wanted.items()}
+        table[_title(data, name)] = _texts(final(data, name), axes, "0")
+        table |= {column: _texts(gap, axes, "equal") for column, gap in gaps.items()}
     lost = data["diverged_at"] >= 0
     if bool(lost.any()) and "seed" in lost.dims:
         counts = lost.sum("seed").transpose(*axes).values.ravel()
@@ -148,30 +151,39 @@ def _gaps(data: xr.Dataset, metric: str) -> dict[str, xr.DataArray]:
     for named in curves(data, metric):
         predicted = at_end(data, curve(data, metric, named), metric)
         if set(predicted.dims) <= {*axes_of(data), "seed"} and bool(predicted.notnull().any()):
-            gaps[f"{metric} - {named or 'predicted'}"] = final(data, metric) - predicted
+            gaps[f"{metric} - {named or 'predicted'}"] = _gap(final(data, metric), predicted)
     return gaps
 
 
-def _texts(values: xr.DataArray, axes: list[str]) -> np.ndarray:
-    """Mean ± standard error over seeds of each point, in the order of the axes."""
+def _gap(last: xr.DataArray, predicted: xr.DataArray) -> xr.DataArray:
+    """Return a difference, 0 where it is one of rounding."""
+    gap = last - predicted
+    rounding = _ROUNDINGS * np.finfo(last.dtype).eps * np.maximum(abs(last), abs(predicted))
+    return gap.where(~(abs(gap) <= rounding), 0)
+
+
+def _texts(values: xr.DataArray, axes: list[str], same: str) -> np.ndarray:
+    """Mean ± standard error over seeds of each point, in the order of the axes; `same` for 0."""
     over = average(values)
     columns = (x.transpose(*axes).values.ravel() for x in (over.mean, over.error, over.n))
     seeds = values.sizes["seed"]
     return np.array(
         [
-            _estimate(mean, error) + (f" (n = {n} of {seeds})" if 0 < n < seeds else "")
+            _estimate(mean, error, same) + (f" (n = {n} of {seeds})" if 0 < n < seeds else "")
             for mean, error, n in zip(*columns, strict=True)
         ]
     )
 
 
-def _estimate(mean: float, error: float) -> str:
+def _estimate(mean: float, error: float, same: str) -> str:
     """Format `mean ± error`, rounded to the first digit of the error.
 
-    For one run it is the mean alone, and for none it is empty.
+    For one run it is the mean alone, for none it is empty, and `same` if all of them are 0.
     """
     if np.isnan(mean):
         return ""
+    if mean == 0 and not error > 0:
+        return same
     if np.isnan(error):
         return f"{mean:.4g}"
     if not 1e-6 <= error < 1:

@@ -60,6 +60,18 @@ def test_a_curve_belongs_to_the_longest_name_it_begins_with() -> None:
     assert list(_gaps(data, "loss_rest")) == ["loss_rest - predicted"]
 
 
+def test_a_difference_of_rounding_is_none() -> None:
+    data = dataset()
+    law = data.loss.isel(seed=0).astype(np.float32)
+    near = law * np.float32(1 + 3 * np.finfo(np.float32).eps)
+    runs = xr.concat([near, near], "seed").transpose(*data.loss.dims).assign_coords(seed=data.seed)
+    table = summary(data.assign(loss=runs, predicted_loss_law=law))
+    assert [row[2] for row in table.rows] == ["equal", "equal"]
+    assert all("equal" not in row[1] for row in table.rows)
+    other = summary(data.assign(loss=runs, predicted_loss_law=law * np.float32(1.0001)))
+    assert not any("equal" in row for row in other.rows)
+
+
 def test_a_metric_of_earlier_records_names_its_step() -> None:
     data = dataset()
     table = summary(data.assign(loss=data.loss.where(data.step == 0)))
@@ -73,12 +85,15 @@ def test_a_metric_of_earlier_records_names_its_step() -> None:
         (0.3, 0.00214, "0.300 ± 0.002"),
         (1234.5, 12.3, "1234 ± 1e+01"),
         (0.5, 0.0, "0.5 ± 0"),
+        (0.0, 0.0, "equal"),
+        (0.0, np.nan, "equal"),
+        (0.0, 0.1, "0.0 ± 0.1"),
         (2.0, np.nan, "2"),
         (np.nan, np.nan, ""),
     ],
 )
 def test_estimates(mean: float, error: float, text: str) -> None:
-    assert _estimate(mean, error) == text
+    assert _estimate(mean, error, "equal") == text
 
 
 def test_of_an_axis_of_steps_each_point_ends_at_its_own() -> None:
