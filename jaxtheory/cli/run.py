@@ -66,8 +66,8 @@ class Run:
     """Root of all random numbers."""
     store: Annotated[Path, arg(metavar="DIR")] = RESULTS
     """Directory of the datasets, the drawings and the report."""
-    paper: Annotated[Literal["column", "page"] | None, takes("column|page")] = None
-    """Also write each figure 3.3 (column) or 6.8 inches (page) wide, as PDF, PNG and PGF."""
+    paper: Annotated[Literal["column", "page", "nature"] | None, takes("column|page|nature")] = None
+    """Also write each figure 3.3, 6.8 or 7.2 inches (183 mm) wide, as PDF, PNG and PGF."""
     accept_versions: Flag = False
     """Resume sweeps of other versions of JAX, NumPy, optax or Python; datasets record it."""
 

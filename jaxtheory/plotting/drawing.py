@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 
 from jaxtheory.plotting import plot
 from jaxtheory.plotting.annotation.captions import preface
-from jaxtheory.plotting.annotation.complete import write_count
+from jaxtheory.plotting.annotation.complete import write_count, write_letters
 from jaxtheory.plotting.annotation.formulas import plain
-from jaxtheory.plotting.annotation.sizes import PAPERS, on_paper
+from jaxtheory.plotting.annotation.sizes import PAPERS, on_paper, paper
 from jaxtheory.plotting.panels import write_title
 from jaxtheory.texts.errors import InputError, line
 
@@ -75,15 +75,15 @@ def drawing(
 
 
 def for_paper(
-    draw: Callable[[], Any], paper: str, tell: Callable[[str], None], more: Sequence[str] = ()
+    draw: Callable[[], Any], kind: str, tell: Callable[[str], None], more: Sequence[str] = ()
 ) -> dict[str, bytes | str]:
-    """Return the files of a figure as wide as the "column" or the "page" of a paper, by format.
+    """Return the files of a figure for a paper, such as as wide as its "column", by format.
 
     These are pdf, png and pgf without the caption, and as txt the caption and `more` lines. Without
     LaTeX there is no pgf, and `tell` is called with a sentence about it.
     """
     tex = next(filter(shutil.which, _TEX), None)
-    with on_paper(PAPERS[paper]):
+    with on_paper(PAPERS[kind]):
         drawn = drawing(draw, ("pdf", "png"), tell, captioned=False, dots=_PAPER_DOTS)
         text = "\n".join([drawn.title, drawn.caption, *more, ""])
         files: dict[str, bytes | str] = {**drawn.files, "txt": text}
@@ -142,6 +142,8 @@ def _rendered(
         )
     files = {}
     text = plain(plot.caption(drawn))
+    if paper():
+        write_letters(drawn)
     (plot.add_caption if captioned else write_count)(drawn)
     for name in formats:
         content = io.BytesIO()

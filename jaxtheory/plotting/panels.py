@@ -100,7 +100,8 @@ def panels(
     from matplotlib.figure import Figure
 
     across = sizes.across(columns * rows, across or (2 if columns == 4 else 3))
-    inches = sizes.paper() or figure_width
+    paper = sizes.paper()
+    inches = paper.width if paper else figure_width
     side_by_side, lines, _ = layout(columns, rows, across)
     width *= side_by_side
     inches = min(WIDTH, max(width, 4.4)) if inches is None else _inches("figure_width", inches)
@@ -110,7 +111,8 @@ def panels(
         axes = np.asarray(add_panels(figure, columns, rows, across), object)
     for ax in axes:
         ax.tick_params(which="both", labelsize=points(SMALL), width=0.6)
-        ax.grid(True, alpha=0.25, linewidth=0.5)
+        if paper is None or paper.grid:
+            ax.grid(True, alpha=0.25, linewidth=0.5)
     if title:
         write_title(figure, title)
     return figure, axes.reshape(rows, columns)

@@ -92,9 +92,9 @@ def keep_drawing(
 def keep_paper(
     image: Path, result: FigureResult, paper: str, tell: Callable[[str], None]
 ) -> list[Path]:
-    """Write a figure for the "column" or the "page" of a paper, and its caption; return the files.
+    """Write a figure for a paper, and its caption and verdicts as text; return the files.
 
-    They are named as the image with -column or -page: PDF, PNG, TXT, and PGF where LaTeX is found.
+    They are named as the image with the paper: PDF, PNG, TXT, and PGF where LaTeX is found.
     """
     files = []
     more = (verdict_text(result),)

@@ -1,11 +1,14 @@
 """The last steps of a drawing: names beside curves, shared titles and labels once, the caption."""
 
+import string
 from typing import Any
 
 from jaxtheory.plotting.annotation.beside import clear_legends, name_curves
 from jaxtheory.plotting.annotation.captions import broken, caption, replicates
+from jaxtheory.plotting.annotation.fit import fit
 from jaxtheory.plotting.annotation.grid import say_once
 from jaxtheory.plotting.annotation.marks import place_counts
+from jaxtheory.plotting.annotation.sizes import TITLE, points
 from jaxtheory.plotting.annotation.thresholds import name_thresholds
 
 _SIZE = 6.5  # points
@@ -36,6 +39,7 @@ def write_names(figure: Any) -> None:
     if not figure.__dict__.get(_NAMED):
         figure.__dict__[_NAMED] = True
         figure.draw_without_rendering()  # gives the panels their places
+        fit(figure)
         place_counts(figure)
         name_curves(figure)
         clear_legends(figure)
@@ -84,6 +88,24 @@ def write_count(figure: Any) -> None:
     """
     write_names(figure)
     _write_below(figure, replicates(figure))
+
+
+def write_letters(figure: Any) -> None:
+    """Write a, b, c, ... at the upper left corners of the panels, if there are several."""
+    panels = [ax for ax in figure.axes if ax.get_label() != "<colorbar>"]
+    if len(panels) < 2:
+        return
+    for letter, ax in zip(string.ascii_letters, panels, strict=False):
+        ax.annotate(
+            letter,
+            (0, 1),
+            xycoords="axes fraction",
+            xytext=(-6, 5),
+            textcoords="offset points",
+            ha="right",
+            weight="bold",
+            fontsize=points(TITLE),
+        )
 
 
 def _write_below(figure: Any, text: str) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from jaxtheory.plotting.annotation.captions import Drawn, notes
+from jaxtheory.plotting.annotation.fit import CELL
 from jaxtheory.plotting.annotation.places import Obstacles, size_of, write
 
 _LARGEST, _SMALL, _SMALLEST, _TINY = 6.5, 5.0, 4.4, 3.8  # points; small: the number of runs
@@ -131,9 +132,9 @@ def write_cells(
             place["bbox"] = {"facecolor": picture.to_rgba(values[i, j]), "linewidth": 0, "pad": 0.4}
         if partial[i, j] and stacked and below >= _TINY:
             under = place | {"va": "top", "fontsize": below}
-            ax.text(j + 0.5, i + 0.45, f"n = {n[i, j]} of {seeds}", **under)
+            ax.text(j + 0.5, i + 0.45, gid=CELL, s=f"n = {n[i, j]} of {seeds}", **under)
             place["va"] = "bottom"
-        ax.text(j + 0.5, i + 0.5, text, **place)
+        ax.text(j + 0.5, i + 0.5, text, gid=CELL, **place)
 
 
 def mark_bars(ax: Any, bars: Any, n: np.ndarray, seeds: int) -> None:

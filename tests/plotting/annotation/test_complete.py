@@ -5,7 +5,7 @@ from helpers.drawn import COSINES, STEPS, drawn, runs
 
 from jaxtheory import plot
 from jaxtheory.plotting.annotation.captions import count_seeds
-from jaxtheory.plotting.annotation.complete import write_count, write_names
+from jaxtheory.plotting.annotation.complete import write_count, write_letters, write_names
 
 
 @pytest.mark.parametrize("legend_below", [False, True])
@@ -73,3 +73,12 @@ def test_a_figure_without_notes_is_told_of_its_seeds(seeds, want):
     count_seeds(figure, seeds)
     write_count(figure)
     assert [text.get_text() for text in figure.texts] == want
+
+
+def test_panels_on_paper_have_letters():
+    figure, _ = plot.panels(3)
+    write_letters(figure)
+    assert [text.get_text() for ax in figure.axes for text in ax.texts] == ["a", "b", "c"]
+    single, ((ax,),) = plot.panels()
+    write_letters(single)
+    assert not ax.texts

@@ -11,7 +11,7 @@ import xarray as xr
 from matplotlib.image import imread
 
 from jaxtheory import plot
-from jaxtheory.plotting.annotation.sizes import on_paper
+from jaxtheory.plotting.annotation.sizes import PAPERS, on_paper
 from jaxtheory.plotting.drawing import for_paper
 
 # what matplotlib asks a LaTeX for: a start, then the size of each text
@@ -80,7 +80,7 @@ def test_a_latex_that_fails_is_told(tools: Path) -> None:
 
 
 def test_letters_are_of_8_and_9_points_and_panels_below_each_other() -> None:
-    with on_paper(3.3):
+    with on_paper(PAPERS["column"]):
         figure = draw()
         plot.legend_below(figure, figure.axes[0])
     assert figure.get_figwidth() == 3.3
