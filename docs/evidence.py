@@ -324,15 +324,32 @@ def about(name: str) -> str:
     return f"{figure.finding}." if figure.finding else wording.question_of(figure)
 
 
-def index() -> str:
-    """Return the page with all figures as small pictures, each with its question."""
+def thumbnail(figure: str) -> str:
+    """Return the small picture of a figure, one of its panels, or an empty text."""
+    file = DOCS / "gallery" / "small" / f"{figure}.webp"
+    if file.is_file():
+        return f"![{alt(figure)}](gallery/small/{file.name})"
+    return picture(figure, "gallery/")
+
+
+def outcomes(figure: str, found: dict[str, Any]) -> str:
+    """Return how many claims of a figure hold, fail or are open, in signs."""
+    known = [claim.id for claim in jaxtheory.figures.get(figure).claims]
+    decisions = [found["claims"][name]["decision"] for name in known if name in found["claims"]]
+    counts = {sign: decisions.count(word) for word, sign in wording.SIGNS.items()}
+    return " ".join(f"{sign} {n}" for sign, n in counts.items() if n)
+
+
+def index(found: dict[str, Any]) -> str:
+    """Return the page with all figures as small pictures: the finding and the verdicts of each."""
     parts = ["# Gallery", "Each picture leads to its claims, its numbers and its code."]
     for room in dict.fromkeys(rooms().values()):
         parts += [f"## {TITLES.get(room, f'`{room}`')}", '<div class="thumbnails">']
         for name, own in rooms().items():
-            if own == room and (small := picture(name, "gallery/")):
+            if own == room and (small := thumbnail(name)):
                 link = f"[{small}](gallery/{room}.md#{name})"
-                parts += ['<div class="thumbnail">', link, escaped(about(name)), "</div>"]
+                words = escaped(about(name)), outcomes(name, found)
+                parts += ['<div class="thumbnail">', link, *filter(None, words), "</div>"]
         parts.append("</div>")
     pages = "\n".join(f"gallery/{room}" for room in dict.fromkeys(rooms().values()))
     parts.append(f"```{{toctree}}\n:hidden:\n\n{pages}\n```")
@@ -441,7 +458,7 @@ def built(found: dict[str, Any]) -> dict[Path, str]:
         DOCS / "gallery" / f"{room}.md": gallery(room, found)
         for room in dict.fromkeys(rooms().values())
     }
-    return texts | {INDEX: index()}
+    return texts | {INDEX: index(found)}
 
 
 def on_site(name: str, text: str) -> str:

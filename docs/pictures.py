@@ -1,6 +1,7 @@
 """Pictures of pages: WebP without loss, in the colors in which they were drawn."""
 
 import io
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
@@ -10,11 +11,28 @@ from PIL import Image
 
 from jaxtheory import plot
 
+SMALL = (640, 400)  # pixels of a thumbnail, at most
+
 
 def webp(file: Path | IO[bytes]) -> bytes:
     """Return a picture as WebP."""
     out = io.BytesIO()
     Image.open(file).convert("RGB").save(out, "webp", lossless=True, method=6)
+    return out.getvalue()
+
+
+def small(file: Path, panel: Sequence[float]) -> bytes:
+    """Return one panel of a picture as WebP, as large as it is shown at twice the resolution.
+
+    panel: left, bottom, right and top, as shares of the picture.
+    """
+    picture = Image.open(file).convert("RGB")
+    left, bottom, right, top = panel
+    ends = (left, 1 - top, right, 1 - bottom)
+    cut = picture.crop([round(end * picture.size[k % 2]) for k, end in enumerate(ends)])
+    cut.thumbnail(SMALL)
+    out = io.BytesIO()
+    cut.save(out, "webp", lossless=True, method=6)
     return out.getvalue()
 
 

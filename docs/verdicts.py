@@ -19,9 +19,12 @@ import replicates
 import verdict_map
 
 import jaxtheory
+from jaxtheory.reports.figure_record import read_record
 from jaxtheory.reports.run_files import stem
 
 GALLERY = evidence.DOCS / "gallery"
+SMALL = GALLERY / "small"
+FACES = {"regression_staircase": 1}  # the panels of thumbnails, where no claim has the right one
 EXAMPLE = ("origin", "measured", "n")  # what is kept of an example of before
 NOT_JUDGED = {"interval": None, "decision": "undecided", "finding": "an example"}
 NOT_JUDGED |= {"outcome": "undecided"}
@@ -58,15 +61,23 @@ def judge() -> None:
 
 def keep_pictures(store: Path) -> None:
     """Copy the pictures and tables of figures that were run into a folder under their first key."""
-    GALLERY.mkdir(exist_ok=True)
+    SMALL.mkdir(parents=True, exist_ok=True)
     for name in jaxtheory.figures.entries():
         file = stem(store, name, evidence.keys(name)[0]).with_suffix(".png")
         if not file.is_file():
             continue
         (GALLERY / f"{name}.webp").write_bytes(pictures.webp(file))
+        (SMALL / f"{name}.webp").write_bytes(pictures.small(file, _face(name, file)))
         table = gzip.compress(file.with_suffix(".csv").read_bytes(), mtime=0)
         if len(table) <= NUMBERS:
             (GALLERY / f"{name}.csv.gz").write_bytes(table)
+
+
+def _face(name: str, file: Path) -> list[float]:
+    """Return the place of the panel that a thumbnail shows: what the first claim is about."""
+    claims = jaxtheory.figures.get(name).claims
+    shown = [claim.panel for claim in claims if claim.panel is not None]
+    return read_record(file.with_suffix(".json"))["panels"][FACES.get(name, [*shown, 0][0])]
 
 
 def numbers(claim: dict[str, Any]) -> dict[str, Any]:

@@ -32,12 +32,16 @@ _UNDATED = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}
 
 
 class Drawing(NamedTuple):
-    """The contents of the files of a drawing by format, its numbers, its title and its caption."""
+    """The contents of the files of a drawing by format, its numbers, its title and its caption.
+
+    panels: left, bottom, right and top of each panel with its labels, as shares of the picture.
+    """
 
     files: dict[str, bytes]
     numbers: list[dict[str, Any]]
     title: str
     caption: str
+    panels: list[list[float]]
 
 
 def drawing(
@@ -151,7 +155,14 @@ def _rendered(
         with matplotlib.rc_context(_FILES):
             drawn.savefig(content, format=name, dpi=dots, **undated)
         files[name] = content.getvalue()
-    return Drawing(files, plot.numbers(drawn), title_of(drawn), text)
+    return Drawing(files, plot.numbers(drawn), title_of(drawn), text, _places(drawn))
+
+
+def _places(drawn: Any) -> list[list[float]]:
+    """Return where the panels of a rendered figure are."""
+    panels = [ax for ax in drawn.axes if ax.get_label() != "<colorbar>"]
+    boxes = [ax.get_tightbbox().transformed(drawn.transFigure.inverted()) for ax in panels]
+    return [[round(float(end), 4) for end in box.extents] for box in boxes]
 
 
 def title_of(drawn: Any) -> str:

@@ -11,7 +11,7 @@ _ENTRIES: _Kinds = {
     **dict.fromkeys(("figure", "theory", "question", "source", "store"), (str,)),
     **dict.fromkeys(("command", "changes", "setup", "model", "drawn", "title", "caption"), (str,)),
     **dict.fromkeys(("runs", "versions", "claims", "files"), (dict,)),
-    "stores": (list,),
+    **dict.fromkeys(("stores", "panels"), (list,)),
     "key": (int,),
     "quick": (bool,),
     "seconds": (int, float),
@@ -38,6 +38,7 @@ _LATER: dict[str, Any] = {
     **dict.fromkeys(("drawn", "title", "caption", "changes"), ""),
     "files": {},
     "stores": [],
+    "panels": [],
 }
 _LATER_OF_CLAIM: dict[str, Any] = {
     **dict.fromkeys(("q", "satisfied", "undefined", "equal", "law", "interval", "seeds_needed")),

@@ -56,9 +56,9 @@ def keep_drawing(
     """Draw a figure as PNG, PDF and SVG, write its numbers as CSV, and return their entries.
 
     The entries of the record are `files`, the SHA-256 of each file by name, `drawn`, a hash of the
-    code and the numbers that they were drawn from, and the `title` and `caption` of the drawing.
-    Files that agree with the existing record and this hash are kept. `tell` is called with a
-    sentence on ignored settings of matplotlib.
+    code and the numbers that they were drawn from, and the `title`, the `caption` and the places of
+    the `panels`. Files that agree with the existing record and this hash are kept. `tell` is called
+    with a sentence on ignored settings of matplotlib.
     """
     before = _before(image.with_suffix(".json"))
     steps = plot.diverged, plot.threshold, write_count, plot.caption, plot.numbers, entitle, as_csv
@@ -77,7 +77,7 @@ def keep_drawing(
     names = {image.with_suffix(suffix).name for suffix in _DRAWN}
     same = before.get("drawn") == mark and {*before["files"]} == names
     if same and not disagreeing(image.parent, before):
-        return {name: before[name] for name in ("files", "drawn", "title", "caption")}
+        return {name: before[name] for name in ("files", "drawn", "title", "caption", "panels")}
     picture = drawing(lambda: drawn(result), ("pdf", "svg", "png"), tell, captioned=False)
     contents: dict[str, bytes | str] = {f".{name}": data for name, data in picture.files.items()}
     contents[".csv"] = as_csv(COLUMNS, picture.numbers)
@@ -86,7 +86,8 @@ def keep_drawing(
         file = image.with_suffix(suffix)
         files[file.name] = write(file, contents[suffix])
     title = headline(result) or picture.title
-    return {"files": files, "drawn": mark, "title": title, "caption": picture.caption}
+    told = {"title": title, "caption": picture.caption, "panels": picture.panels}
+    return {"files": files, "drawn": mark, **told}
 
 
 def keep_paper(

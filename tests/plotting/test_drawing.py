@@ -107,3 +107,16 @@ def test_a_fault_of_the_drawing_itself_is_raised():
         drawing(wrong, ("png",), pytest.fail)
     with pytest.raises(InputError, match="draw returns a NoneType"):
         drawing(lambda: None, ("png",), pytest.fail)
+
+
+def test_panels_are_where_the_drawing_says():
+    def two():
+        figure, axes = plot.panels(2, title="title")
+        for ax in axes.ravel():
+            ax.plot([0, 1], [0, 1])
+            plot.finish(ax, "x", "y")
+        return figure
+
+    left, right = drawing(two, ("png",), print, captioned=False).panels
+    assert 0 <= left[0] < left[2] <= right[0] < right[2] <= 1
+    assert all(0 <= bottom < top < 0.95 for _, bottom, _, top in (left, right))
