@@ -40,7 +40,7 @@ CHANGED = (
     *("diversity_transition", "regression_drop_times", "regression_fixed_points"),
     *("regression_in_weight", "regression_minimum", "regression_shifts", "regression_staircase"),
 )
-OPENED = re.compile(r'(<div class="claim" id="([^"]+)"[^>]*>\n)')
+BLOCK = re.compile(r'<div (class="claim" id="([^"]+)"[^>]*)>\n(.*?)\n</div>', re.DOTALL)
 TO_CLAIM = re.compile(r"\[([A-Z]+-\d+)\]\(((?:\.\./)?[\w-]+)\.md(#[a-z]+-\d+)\)")
 STATED = re.compile(
     r"(<!-- (found|card|keys|ladder|table): ?(\w*) -->\n).*?(<!-- end -->\n)", re.DOTALL
@@ -464,18 +464,34 @@ def built(found: dict[str, Any]) -> dict[Path, str]:
 def on_site(name: str, text: str) -> str:
     """Return a page as Sphinx reads it.
 
-    That of verdicts has all of them, claims have a picture of their number, links to pictures lead
-    to the gallery, and those to claims to their places, which are HTML.
+    That of verdicts has all of them, claims are folded and have a picture of their number, links to
+    pictures lead to the gallery, and those to claims to their places, which are HTML.
     """
     found = load()
     if name == PAGE.stem:
         text = verdicts(found)
     text = TO_CLAIM.sub(r'<a href="\2.html\3">\1</a>', text)
-    text = OPENED.sub(lambda mark: f"{mark[1]}{pictured(mark[2].upper(), found)}", text)
+    text = BLOCK.sub(lambda block: folded(block[2].upper(), block[1], block[3], found), text)
     return PICTURE.sub(
         lambda link: f"[{link[1]}]({link[2]}/{rooms()[link[3]]}.md#{link[3]})",
         BUILT.sub(r"\1", text),
     )
+
+
+def folded(name: str, attributes: str, text: str, found: dict[str, Any]) -> str:
+    """Return a claim with what was measured in one line, which opens to its sentence.
+
+    One that is printed or fails is open.
+    """
+    record = found["claims"].get(name)
+    if record is None:
+        return f"<div {attributes}>\n{text}\n</div>"
+    is_open = " open" * (
+        entries()[name].claim.origin.kind == "printed" or record["decision"] == "fails"
+    )
+    line = f"{wording.SIGNS[record['decision']]} **{name}**{details(name, record)}"
+    head = f"<summary>\n{pictured(name, found)}\n{line}\n\n</summary>"
+    return f"<details {attributes}{is_open}>\n{head}\n{text}\n</details>"
 
 
 def pictured(name: str, found: dict[str, Any]) -> str:
