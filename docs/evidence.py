@@ -486,10 +486,10 @@ def folded(name: str, attributes: str, text: str, found: dict[str, Any]) -> str:
     record = found["claims"].get(name)
     if record is None:
         return f"<div {attributes}>\n{text}\n</div>"
-    is_open = " open" * (
-        entries()[name].claim.origin.kind == "printed" or record["decision"] == "fails"
-    )
-    line = f"{wording.SIGNS[record['decision']]} **{name}**{details(name, record)}"
+    printed = entries()[name].claim.origin.kind == "printed"
+    is_open = " open" if printed or record["decision"] == "fails" else ""
+    sign = wording.SIGNS[record["decision"]]
+    line = f"{sign} **{name}** {record['finding']}{details(name, record)}"
     head = f"<summary>\n{pictured(name, found)}\n{line}\n\n</summary>"
     return f"<details {attributes}{is_open}>\n{head}\n{text}\n</details>"
 

@@ -78,6 +78,25 @@ def test_verdicts_are_filtered(browser):
     assert f"{hits} of {everything}" in browser.find_element("css selector", ".filters output").text
     heading = "return [...document.querySelectorAll('#low-rank')].every(s => s.hidden)"
     assert browser.execute_script(heading)
+    address = browser.execute_script("return location.href")
+    browser.get("about:blank")
+    browser.get(address)  # the address keeps what is shown
+    assert browser.execute_script(shown) == hits
+    browser.find_element("css selector", ".filters input").send_keys("no claim says zyx")
+    assert browser.execute_script(shown) == 0
+
+
+def test_claims_are_folded_but_for_printed_and_failed_ones(browser):
+    emulate(browser)
+    browser.get((SITE / "random_walk.html").as_uri() + "#rw-20")
+    states = browser.execute_script(
+        "return [...document.querySelectorAll('.claim')].map(c => "
+        "[c.tagName, c.open, c.dataset.origin === 'printed' || c.dataset.verdict === 'fails', c.id])"
+    )
+    assert {tag for tag, *_ in states} == {"DETAILS"}
+    assert all(is_open == due for _, is_open, due, name in states if name != "rw-20")
+    lines = "return [...document.querySelectorAll('.claim > summary')].map(s => s.innerText)"
+    assert all(line.split()[0] in "✓✗?–" for line in browser.execute_script(lines))
 
 
 def test_the_search_finds_a_word(browser):
