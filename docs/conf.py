@@ -11,6 +11,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import evidence
 import public
+import reference_pages
 import verdict_map
 
 import jaxtheory
@@ -90,11 +91,13 @@ def source(app: Any, page: str, text: list[str]) -> None:
 
 def generate(app: Any) -> None:
     """Write the pages that git ignores, and remove those of figures that are no more."""
-    texts = evidence.built(evidence.load())
+    texts = evidence.built(evidence.load()) | reference_pages.built()
+    (reference_pages.FOLDER / "names").mkdir(exist_ok=True)
     evidence.write(texts)
-    for file in (evidence.DOCS / "gallery").glob("*.md"):
-        if file not in texts:
-            file.unlink()
+    for folder in (evidence.DOCS / "gallery", reference_pages.FOLDER / "names"):
+        for file in folder.glob("*.md"):
+            if file not in texts:
+                file.unlink()
 
 
 def again(app: Any, *pages: Any) -> list[str]:

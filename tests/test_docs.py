@@ -3,9 +3,11 @@
 import importlib.util
 import re
 import shlex
+import sys
 import types
 import webbrowser
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,12 +33,25 @@ PAGES = (
     "watching",
     "weights",
 )
-spec = importlib.util.spec_from_file_location("public_names", DOCS / "public.py")
-assert spec is not None and spec.loader is not None
-public = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(public)
+
+
+def loaded(name: str) -> Any:
+    """A module of the folder docs, which is no package."""
+    spec = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
+    assert spec is not None and spec.loader is not None
+    sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(sys.modules[name])
+    return sys.modules[name]
+
+
+public, reference_pages = map(loaded, ("public", "reference_pages"))
 SHOWN = sorted(
-    name for page in DOCS.glob("reference/*.md") for name in public.MARK.findall(page.read_text())
+    name
+    for text in (
+        *reference_pages.built().values(),
+        (DOCS / "reference" / "formulas.md").read_text(),
+    )
+    for name in public.MARK.findall(text)
 )
 
 
@@ -101,8 +116,18 @@ def test_every_public_module_stands_in_the_reference_once():
         for file in (rooms / name).rglob("*.py")
         if "checks" not in file.parts and file.stem != "__init__"
     }
-    others = {"jaxtheory", "jaxtheory.testing", "jaxtheory.plot.optimizers"}
+    others = {"jaxtheory.testing", "jaxtheory.plot.optimizers"}
     assert sorted(others | named | of_rooms) == SHOWN
+
+
+def test_every_public_name_stands_under_one_verb():
+    names = [name for group in reference_pages.VERBS.values() for name in group]
+    assert sorted(names) == sorted({*jaxtheory.__all__, "testing", "plot.optimizers"})
+    pages = reference_pages.built()
+    assert len(pages) == len({str(page).lower() for page in pages}) == len(names) + 1
+    assert "| `bars` | [lora_ranks](" in pages[reference_pages.place("plot")]
+    assert "and " in pages[reference_pages.place("Figure")]
+    assert public.undocumented("jaxtheory") == []
 
 
 @pytest.mark.parametrize("name", SHOWN)

@@ -20,7 +20,7 @@ PAGES = (
     "networks-ladders",
     "notebooks/your-theorem",
     "performance",
-    "reference/modules",
+    "reference/names/plot",
 )
 # pictures that did not arrive or have no text for those who cannot see them
 BLIND = """return [...document.images].filter(i => !i.closest("svg") && i.getClientRects().length)
@@ -41,7 +41,7 @@ def browser():
 
 
 def test_notebooks_were_executed():
-    assert "jaxtheory.plot.panels" in (SITE / "reference" / "modules.html").read_text()
+    assert "jaxtheory.plot.panels" in (SITE / "reference" / "names" / "plot.html").read_text()
     for page in (SITE.parents[1] / "notebooks").glob("*-*.md"):
         built = (SITE / "notebooks" / f"{page.stem}.html").read_text()
         assert built.count("cell_output") >= 3, page.name
