@@ -6,6 +6,7 @@ import dataclasses
 from typing import Any
 
 import pytest
+from helpers.colors import alike, distance
 from helpers.some import some
 
 import jaxtheory
@@ -13,6 +14,7 @@ from jaxtheory import InputError, figures, plot
 from jaxtheory.claims import FigureResult
 from jaxtheory.plotting.annotation.captions import notes
 from jaxtheory.plotting.annotation.grid import flaws
+from jaxtheory.plotting.panels import MARKERS
 from jaxtheory.reports import run_files
 
 from .made_up import get, measured
@@ -32,8 +34,21 @@ def test_no_cell_is_empty_and_no_title_repeats(name: str) -> None:
     limits = {(note.label, *note.artist.get_ydata()) for note in thresholds(drawn)}
     plot.add_caption(drawn)
     assert flaws(drawn) == []
+    assert [pair for ax in drawn.axes for pair in alike(ax)] == []
     bounds = {(c.id, end, end) for c in figure.claims if c.panel is not None for end in c.bound}
     assert limits <= bounds
+
+
+def test_colors_are_told_apart_or_have_marks_of_their_own() -> None:
+    assert distance("#ff0000", "#ff0000") == 0 and distance("black", "white") > 90
+    assert distance("#d00000", "#606000") > distance("#007000", "#707000")
+    _, ((ax,),) = plot.panels()
+    for color, label in ((plot.COLORS[2], "green"), (plot.COLORS[3], "pink")):
+        ax.plot([0, 1], [0, 1], color=color, label=label)
+    assert alike(ax) == ["green and pink"]
+    ax.lines[0].set_marker("^")
+    assert alike(ax) == []
+    assert len({*plot.COLORS}) == len({*MARKERS}) == len(MARKERS)
 
 
 def thresholds(drawn: Any) -> list[Any]:
