@@ -108,13 +108,12 @@ FIGURE = Figure(
         Claim(
             "FR-1",
             origin=interpretation(ABSTRACT),
-            statement="“the model exhibits sequential learning behavior” read as: when the answers of a relation first have a probability of 0.9 (n = 32), the right one has at most 0.3 of that, in each run.",
+            statement="“the model exhibits sequential learning behavior” read as: when the answers of a relation first have a probability of 0.9 (n = 32), the right one has at most 0.3 of that.",
             measure=Measure(
                 "share of the right answer in its relation's at relation mass 0.9, n = 32",
                 lambda data: at_relations(many(data)),
             ),
             bound=at_most(0.3),
-            q=1,
             why="It makes the word sequential a number: the relation is known, the subject is not.",
         ),
         Claim(
@@ -146,7 +145,7 @@ FIGURE = Figure(
         Claim(
             "FR-4",
             origin=derived("derived: u = u(0) cosh(|G| t)"),
-            statement="The mean score of relations is within 5 % of u(0) cosh(|G_r| ηt) until the law reaches 0.3, a hundred times its start or more, n = 32.",
+            statement="The mean score of relations is within 5 % of the growth under a constant gradient, about u(0) cosh(|G_r| ηt), until the law reaches 0.3, a hundred times its start or more, n = 32.",
             measure=Measure(
                 "score of relations over its law when that is 0.3, n = 32",
                 lambda data: grown(many(data)),

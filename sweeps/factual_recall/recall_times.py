@@ -183,13 +183,12 @@ FIGURE = Figure(
         Claim(
             "FR-11",
             origin=derived("derived: |G_s| > |G_r|"),
-            statement="With 4 subjects and 16 relations the answers of the subject come to have at least 0.5 more probability than those of the relation, in each run, α = 1e-6.",
+            statement="With 4 subjects and 16 relations the answers of the subject come to have at least 0.5 more probability than those of the relation, α = 1e-6.",
             measure=Measure(
                 "probability of the subject's answers less the relation's, S = 4, R = 16",
                 lambda data: lead(data.sel({CASE: "S = 4, R = 16"})),
             ),
             bound=at_least(0.5),
-            q=1,
             why="It turns the order round: the model then hallucinates facts of the right subject.",
         ),
     ),

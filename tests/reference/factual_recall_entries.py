@@ -179,18 +179,24 @@ def conserved(params: Any, problem: Any, config: Any) -> float:
 
 
 def predict(problem: Any, config: Any, steps: np.ndarray) -> dict[str, Any]:
-    """Levels of counted shares, and growth by the hyperbolic cosine."""
+    """Levels of counted shares, and growth by powers."""
     (S, R, D, *_), w, facts = shape(config), shares(config), problem.train.answer
     p = np.zeros((R, D))
     for s in range(S):
         for r in range(R):
             p[r, facts[s, r]] += w[s]
     entropy = -math.fsum(x * math.log(x) for x in p.ravel() if x > 0) / R
-    A, t = R * D, float(config.learning_rate) * steps
+    A, rate = R * D, float(config.learning_rate)
     start = float(config.init_scale) * math.sqrt(A + 1)
     of_relations = [math.sqrt(max((p[r] ** 2).sum() - 1 / A, 0)) / R for r in range(R)]
     of_subjects = [x * math.sqrt(1 / R - 1 / A) for x in w]
-    grown = lambda drives: np.mean([np.minimum(start * np.cosh(g * t), 1) for g in drives], axis=0)
+    grown = lambda drives: np.mean(
+        [
+            np.minimum(start * ((1 + rate * g) ** steps + (1 - rate * g) ** steps) / 2, 1)
+            for g in drives
+        ],
+        axis=0,
+    )
     level = lambda x: np.full(len(steps), x)
     return {
         "loss:uniform": level(math.log(A)),
@@ -220,8 +226,8 @@ def law(problem: Any, batch: Any, config: Any) -> None:
     if S < 50:
         return
     average(np.eye(D)[train.answer].reshape(-1, D), 1 / D)
-    pairs = np.eye(D)[train.answer[:, 0]][:, :, None] * np.eye(D)[train.answer[:, 1]][:, None, :]
-    average(pairs, 1 / D**2)
+    one, two = (np.eye(D)[train.answer[:, r]] - 1 / D for r in (0, 1))
+    average(one[:, :, None] * two[:, None, :], 0)
     for part in (train, test):
         average(part.counts.reshape(-1, N), (T - 2) / N)
         average((part.counts.reshape(-1, N) - (T - 2) / N) ** 2, (T - 2) / N * (1 - 1 / N))

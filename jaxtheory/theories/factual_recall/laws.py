@@ -3,7 +3,7 @@
 With G_v = -E c_v g the flow is dW_v/dt = u_v G_v, du_v/dt = <W_v, G_v>, so that u_v^2 - |W_v|^2
 and sum_a W_av keep their values at the start, alpha^2 and A alpha. With W_v = alpha + delta_v the
 pair (u_v, |delta_v|) obeys u_v^2 - |delta_v|^2 = alpha^2 (A + 1), and where G_v is constant it is
-u_v(0) (cosh, sinh)(|G_v| t) with t = eta times the steps.
+u_v(0) (cosh, sinh)(|G_v| t) with t = eta times the steps; `growth` has finite steps.
 
 While f is small, softmax is uniform and G_v = E c_v (e_{a*} - 1/A), for any noise tokens. Once
 relations are known, softmax is p(.|r), and G_v = E c_v (e_{a*} - p(.|r)). With p(a|r) the weight of
@@ -67,7 +67,7 @@ def conditional(batch: Batch, config: Config) -> Float[Array, "R D"]:
     w = model.subject_weights(config)[:, None, None]
     right = model.targets(batch, config).reshape(-1, R, R, D)
     own = jnp.diagonal(right, axis1=1, axis2=2)  # [S, D, R]
-    return draws.masked(jnp.sum(w * own, axis=0).T, Size.wrap(config.num_relations))
+    return draws.masked(jnp.sum(jnp.where(own, w, 0), axis=0).T, Size.wrap(config.num_relations))
 
 
 def _spread(batch: Batch, config: Config) -> tuple[Float[Array, " R"], Float[Array, "S R"]]:
@@ -116,13 +116,18 @@ def levels(batch: Batch, config: Config) -> Levels:
     return Levels(jnp.log(R * D), entropy, jnp.log(R), jnp.sum(p**2) / R)
 
 
-def growth(drive: Float[Array, "*shape"], t: Float[Array, ""], config: Config) -> Array:
-    """u_v(0) cosh(|G_v| t), up to 1, from where on it does not describe the run."""
+def growth(drive: Float[Array, "*shape"], steps: Float[Array, ""], config: Config) -> Array:
+    """u_v(0) ((1 + x)^t + (1 - x)^t) / 2 after t steps of descent, x = eta |G_v|, up to 1.
+
+    For small steps it is u_v(0) cosh(|G_v| eta t). From 1 on it does not describe the run.
+    """
     A = jnp.asarray(
         Size.wrap(config.num_relations).real * Size.wrap(config.num_answers).real, float
     )
     start = jnp.asarray(config.init_scale, float) * jnp.sqrt(A + 1)
-    return jnp.minimum(start * jnp.cosh(jnp.minimum(drive * t, 40.0)), 1)
+    x = jnp.asarray(config.learning_rate, float) * drive
+    up = jnp.exp(jnp.minimum(steps * jnp.log1p(x), 40.0))
+    return jnp.minimum(start * (up + (1 - jnp.minimum(x, 1)) ** steps) / 2, 1)
 
 
 def times(drives: Drives, config: Config) -> Times:

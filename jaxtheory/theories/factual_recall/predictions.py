@@ -47,15 +47,13 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict:
     p, right = jnp.exp(log_p), target[:, :, None, :]
     mean = lambda x: jnp.sum(train.weight * x)
     own_relation = jnp.any(target.reshape(S.cap, R.cap, R.cap, D.cap), axis=3)
-    relation = jnp.repeat(own_relation, D.cap, axis=2)[:, :, None, :] & model.answers(config)
+    relation = jnp.repeat(own_relation, D.cap, axis=2)[:, :, None, :]
     has = target & R.mask()[None, :, None]
     subject = jnp.any(has, axis=1)[:, None, None, :]
     mass = lambda where: jnp.sum(jnp.where(where, p, 0), axis=3)
     of_right, of_relation = mass(right), mass(relation)
-    of_fact = jnp.sum(of_right, axis=2) / jnp.asarray(n.real, float)
-    recalled = jnp.sum(jnp.where(R.mask()[None, :], of_fact, 0), axis=1) / jnp.asarray(
-        R.real, float
-    )
+    recalled = sizes.mean(of_right.transpose(1, 2, 0), R, n)
+    share = jnp.exp(jnp.log(of_right) - jnp.log(of_relation))
     return {
         "loss": model.cross_entropy(log_p, train, config),
         "test_loss": model.cross_entropy(test_log_p, test, config),
@@ -65,7 +63,7 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict:
         "subject_mass": mean(mass(subject)),
         "right": mean(of_right),
         "hallucination": mean(of_relation - of_right),
-        "right_given_relation": mean(jnp.exp(jnp.log(of_right) - jnp.log(of_relation))),
+        "right_given_relation": mean(jnp.where(train.weight > 0, share, 0)),
         "recalled": jnp.where(S.mask(), recalled, jnp.nan),
         "relation_score": sizes.mean(params.u.relation, R),
         "subject_score": sizes.mean(params.u.subject, S),
@@ -111,16 +109,15 @@ def predict(problem: Problem, config: Config, steps: Int[Array | np.ndarray, " n
     loss: relation                   (1/R) sum_r H(p(.|r)), of the answers' weights in the relation
     loss: subject                    log R, of equal probabilities of the subject's R answers
     right: relation                  (1/R) sum_r sum_a p(a|r)^2, when p(.|r) is answered
-    relation_score: growth           mean over relations of u(0) cosh(|G_r| eta t), each up to 1
+    relation_score: growth           mean over relations of u(0) cosh(|G_r| eta t), see `laws`
     subject_score: growth            the same for subjects and |G_s|
     """
     times = np.asarray(steps)
     levels, drives = laws.levels(problem.train, config), laws.drives(problem.train, config)
     level = lambda value: jnp.broadcast_to(value, times.shape)
-    t = jnp.asarray(config.learning_rate, float) * jnp.asarray(times, float)
     grown = lambda drive, count: jax.vmap(
         lambda at: sizes.mean(laws.growth(drive, at, config), Size.wrap(count))
-    )(t)
+    )(jnp.asarray(times, float))
     return {
         "loss:uniform": level(levels.uniform),
         "loss:relation": level(levels.relation),

@@ -62,7 +62,7 @@ def times(d, first=1.0, second=1.0, power=(1.2, 0.42), lead=0.8):
 def capacity(d, power=2.0):
     """A share that falls with the number of facts over a power of d."""
     facts = d.num_subjects * d.num_relations
-    return {"accuracy": 1 / (1 + (facts / (1.6 * 8 ** (2 - power)) / d.dimension**power) ** 2.2)}
+    return {"accuracy": 1 / (1 + (facts / (1.6 * 12 ** (2 - power)) / d.dimension**power) ** 2.2)}
 
 
 def zipf(d, power=1.0, adam=0.04, law=1.0):
