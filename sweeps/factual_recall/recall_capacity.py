@@ -47,7 +47,8 @@ def recalled(data: xr.Dataset) -> xr.DataArray:
 def capacity(data: xr.Dataset) -> xr.DataArray:
     """The number of facts of which 0.8 are recalled, by d."""
     values = recalled(data)
-    logs = np.log(values[LOAD]).rename({LOAD: "step"}).assign_coords(step=values[LOAD].values)
+    loads = values[LOAD].values
+    logs = xr.DataArray(np.log(loads), {"step": loads}, ("step",))
     load = np.exp(crossing(values.rename({LOAD: "step"}), MIDDLE, logs))
     return load * load[WIDTH] ** 2
 

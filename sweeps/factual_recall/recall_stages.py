@@ -156,25 +156,25 @@ FIGURE = Figure(
         Claim(
             "FR-5",
             origin=derived("derived: noise is learned first for n < S(T − 2)(1 − 1/N)/N"),
-            statement="With one prompt for each fact noise tokens have at least 1.2 times the score of subjects when the loss falls through half of its plateau.",
+            statement="With one prompt for each fact noise tokens have at least 10 times the score of subjects when the loss falls through half of its plateau.",
             measure=Measure(
                 "score of noise over that of subjects at half of the plateau, n = 1",
                 lambda data: noise_learned(data.isel({DRAWS: 0}, drop=True)),
             ),
-            bound=at_least(1.2),
+            bound=at_least(10.0),
             why="The law puts the change at n = 3.75 prompts for each fact.",
         ),
         Claim(
             "FR-6",
             origin=derived("measured: what learned noise costs"),
-            statement="The test loss ends at least 5 times as high with one prompt for each fact as with 32.",
+            statement="The test loss ends at least 50 times as high with one prompt for each fact as with 32.",
             measure=Measure(
                 "test loss at the end, n = 1 over n = 32",
                 lambda data: (
                     last(data.test_loss).isel({DRAWS: 0}) / last(data.test_loss).isel({DRAWS: -1})
                 ),
             ),
-            bound=at_least(5.0),
+            bound=at_least(50.0),
             panel=2,
             why="Facts that lean on noise tokens are lost where the noise is another.",
         ),

@@ -99,8 +99,8 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         against.plot(x, y, plot.MARKERS[i], color=plot.COLORS[i], label=label, ms=4)
     ends = [float(laws.min()), float(laws.max())]
     plot.theory(against, ends, ends, "measured = law")
-    x, y = "law", "change of ηt with log(1/α)"
-    plot.finish(against, x, y, "each setting", xscale="log", yscale="log")
+    says = "change of ηt with log(1/α)"
+    plot.finish(against, "law", says, "each setting", xscale="log", yscale="log")
     return figure
 
 

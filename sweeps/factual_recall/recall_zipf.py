@@ -101,7 +101,7 @@ FIGURE = Figure(
             statement="Under descent with w_s ∝ 1/s the time of each subject is within a factor of 1.4 of the law t_s log(1/α), at α = 0.01.",
             measure=Measure(
                 "largest |log of the time over the law| of a subject, descent",
-                lambda data: abs(np.log(over_law(data))).max("subject"),
+                lambda data: abs(xr.ufuncs.log(over_law(data))).max("subject"),
             ),
             bound=at_most(float(np.log(1.4))),
             why="The law has no free constant, and holds to leading order in log(1/α) alone.",

@@ -20,10 +20,10 @@ def problem(key: Array, config: Config) -> Problem:
     )
     facts = draws.integers(for_facts, D.n, S, R)
     train, test = (batch(facts, tokens(k, config), config) for k in (for_train, for_test))
-    scale = 1 / jnp.sqrt(jnp.asarray(d.real, float))
+    scale = jnp.sqrt(jnp.asarray(1 / d.real, float))
     axes = (S, d), (R, d), (config.num_noise, d), (R, D, d)
     keys = jax.random.split(for_embedding, 4)
-    rows = (scale * draws.normal(k, *a) for k, a in zip(keys, axes, strict=True))
+    rows = (draws.normal(k, *a) * scale for k, a in zip(keys, axes, strict=True))
     return Problem(train, test, Embedding(*rows))
 
 

@@ -97,5 +97,4 @@ def given(
         raise InputError(f"token_embedding: has {len(E)} rows, expected S + R + N = {S + R + N}")
     E = jnp.zeros((S + R + N, d)) if E is None else E
     Phi = jnp.zeros((R, D, d)) if Phi is None else Phi
-    rows = jnp.split(E, [S, S + R])
-    return Problem(train, test, Embedding(*rows, Phi)), train, config
+    return Problem(train, test, Embedding(E[:S], E[S : S + R], E[S + R :], Phi)), train, config

@@ -99,7 +99,7 @@ def imbalance(params: Params, config: Config) -> Float[Array, ""]:
 
 def coords(config: Config) -> dict:
     """The subjects, counted from 1 in the order of their weights."""
-    return {"subject": tuple(range(1, Size.wrap(config.num_subjects).n + 1))}
+    return {"subject": tuple(range(1, Size.wrap(config.num_subjects).cap + 1))}
 
 
 def predict(problem: Problem, config: Config, steps: Int[Array | np.ndarray, " n"]) -> dict:

@@ -11,7 +11,7 @@ def rise(d, at, width=0.1):
     return 1 / (1 + np.exp(-(np.log(d.step + 1e-9) - np.log(at)) / width))
 
 
-def stages(d, order=1.0, height=1.0, growth=1.0, noise=(2.0, 0.1), lost=20.0):
+def stages(d, order=1.0, height=1.0, growth=1.0, noise=(20.0, 0.1), lost=200.0):
     """Relations at a tenth of the run and subjects at half of it."""
     end, few = float(d.step[-1]), d.num_draws == 1
     first = rise(d, 0.1 * end)

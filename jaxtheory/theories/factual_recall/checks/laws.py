@@ -92,7 +92,7 @@ def growth_by_steps(key: Array, config: Config) -> Compared:
     G = G - jnp.mean(G)
     G = G / jnp.maximum(jnp.sqrt(jnp.sum(G**2)), 1e-9)
     start = model.init(key, data.problem(key, config), config)
-    u, W = start.u.subject[0], start.W.subject[:, :, 0].reshape(-1)
+    u, W = start.u.subject[0], jnp.full(R * D, 0.01)
     got, want = [], []
     for t in range(1, 8):
         u, W = u + 0.3 * jnp.sum(G * W), W + 0.3 * u * G

@@ -67,7 +67,8 @@ def gradient_is_balanced(key: Array, config: Config) -> Compared:
     slope = calculus.gradient(params, problem.train, problem, config)
     scores = [u * du for u, du in zip(params.u, slope.u, strict=True)]
     if not isinstance(params.W, model.Table):
-        return jnp.sum(params.W * slope.W), sum(jnp.sum(x) for x in scores)
+        W, dW = jax.tree.leaves((params.W, slope.W))
+        return jnp.sum(W * dW), jnp.sum(jnp.concatenate(scores))
     values = [jnp.sum(W * dW, axis=(0, 1)) for W, dW in zip(params.W, slope.W, strict=True)]
     sums = [jnp.sum(dW, axis=(0, 1)) for dW in slope.W]
     return (values, [1 + x for x in sums]), (scores, [jnp.ones_like(x) for x in sums])
