@@ -121,7 +121,6 @@ FIGURE = Figure(
                 "largest difference of accuracies between d = 16, 24, 32 at equal S R / d²", spread
             ),
             bound=at_most(0.12),
-            panel=1,
             why="One number decides, from perfect recall down to that of two thirds of the facts.",
         ),
     ),

@@ -82,7 +82,7 @@ FIGURE = Figure(
     name="recall_stages",
     source="arXiv 2412.06538: sequential learning; derived: levels and growth",
     finding=Finding(
-        "The model knows relations first and answers with their most frequent facts, then learns subjects; with one prompt for each fact it learns the noise with them",
+        "The model knows relations first and gives their answers as often as they occur, then learns subjects; with one prompt for each fact it learns noise in their place",
         rests_on=("FR-1", "FR-2", "FR-5"),
     ),
     theory=THEORY,
@@ -127,7 +127,6 @@ FIGURE = Figure(
                 ),
             ),
             bound=between(0.95, 1.3),
-            panel=1,
             why="It says what the model answers on the plateau: each answer as often as it occurs in the relation.",
         ),
         Claim(
@@ -139,7 +138,6 @@ FIGURE = Figure(
                 lambda data: at_peak(many(data), many(data).loss) / level(many(data), "relation"),
             ),
             bound=between(0.9, 1.1),
-            panel=0,
             why="The height of the plateau has no free constant.",
         ),
         Claim(
@@ -175,7 +173,6 @@ FIGURE = Figure(
                 ),
             ),
             bound=at_least(50.0),
-            panel=2,
             why="Facts that lean on noise tokens are lost where the noise is another.",
         ),
     ),

@@ -143,7 +143,6 @@ FIGURE = Figure(
                 lambda data: over_law(relations_first(data)).sel(stage="first"),
             ),
             bound=between(0.95, 1.1),
-            panel=1,
             why="The drive of a token at the start is all that decides its time.",
         ),
         Claim(
@@ -155,7 +154,6 @@ FIGURE = Figure(
                 lambda data: over_law(relations_first(data)).sel(stage="second"),
             ),
             bound=between(0.9, 1.05),
-            panel=1,
             why="What subjects grow while relations are learned shortens the plateau, by a known factor.",
         ),
         Claim(

@@ -80,7 +80,6 @@ FIGURE = Figure(
                 lambda data: exponent(recall_times(data, "descent"), "subject"),
             ),
             bound=between(0.85, 1.05),
-            panel=0,
             why="A subject that is seen s times as rarely waits s times as long.",
         ),
         Claim(
@@ -92,7 +91,6 @@ FIGURE = Figure(
                 lambda data: exponent(recall_times(data, "Adam"), "subject"),
             ),
             bound=at_most(0.1),
-            panel=0,
             why="Steps that do not depend on the size of a gradient remove the wait of rare subjects.",
         ),
         Claim(
