@@ -47,6 +47,7 @@ SEEDS = {  # of the NumPy side
     "in_context_regression": 12,
     "causal_graph": 12,
     "task_diversity": 12,
+    "factual_recall": 12,
 }
 ROWS = {
     "random_walk": (
@@ -123,6 +124,14 @@ ROWS = {
         Row("many in law", "TD-9", "log10 of e_IDG over e_ICL, τ = 1.5"),
         Row("peak", "TD-5", "log10 of e_ICL at n = d²"),
         Row("stopped", "TD-17", "log10 of e_ICL at n = d² after 200 steps of descent, η = 0.5"),
+    ),
+    "factual_recall": (
+        Row("half-way", "FR-7", "slope in log(1/α) of the time half-way to the plateau, over law"),
+        Row("noise", "FR-5", "log10 of the score of noise over subjects, one prompt for each fact"),
+        Row("reversed", "FR-11", "lead of the subject's answers, S = 4, R = 16"),
+        Row("descent", "FR-14", "exponent in s of the step of recall, descent"),
+        Row("Adam", "FR-15", "the same, Adam"),
+        Row("stored", "FR-13", "share recalled for S R = d², random embeddings, d = 16"),
     ),
 }
 
