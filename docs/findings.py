@@ -160,7 +160,7 @@ THEORIES: dict[str, tuple[Finding, ...]] = {
             rests_on=("FR-7", "FR-8", "FR-11"),
         ),
         Finding(
-            "The number of facts that training recalls with random embeddings grows as the number d² of weights",
+            "The number of facts that training recalls with random embeddings grows nearly as the number d² of weights",
             rests_on=("FR-12",),
         ),
         Finding(

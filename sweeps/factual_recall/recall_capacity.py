@@ -78,7 +78,7 @@ FIGURE = Figure(
     name="recall_capacity",
     source="arXiv 2412.06538: storage capacity; derived: its measure in training",
     finding=Finding(
-        "The number of facts that training recalls grows as the number d² of weights of the value matrix",
+        "The number of facts that training recalls grows nearly as d², the number of weights of the value matrix",
         rests_on=("FR-12", "FR-13"),
     ),
     theory=THEORY,

@@ -191,9 +191,7 @@ def examples(rng):
         ("random", (rng.normal(size=(A, d)), rng.normal(size=(d, V))), (d, d)),
     ):
         W, u = rng.normal(size=shape), rng.normal(size=V)
-        at = lambda x, maps=maps, shape=shape: loss(
-            x[: -len(u)].reshape(shape), x[-len(u) :], data, *maps
-        )
+        at = lambda x, maps=maps, shape=shape: loss(x[:-V].reshape(shape), x[-V:], data, *maps)
         _, dW, du = slopes(W, u, data, *maps)
         yield name, at, np.concatenate([W.ravel(), u]), np.concatenate([dW.ravel(), du])
 
