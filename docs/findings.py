@@ -241,6 +241,12 @@ LADDERS: dict[str, tuple[Finding, ...]] = {
             rests_on=("NW-91", "NW-92", "NW-99"),
         ),
     ),
+    "factual_recall": (
+        Finding(
+            "Networks that have learned facts use the subject and the relation: cutting the edges to both costs half of the gap or more",
+            rests_on=("NW-104",),
+        ),
+    ),
 }
 
 FRONT = (  # the titles of the panels of docs/front.webp
