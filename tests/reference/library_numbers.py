@@ -343,7 +343,7 @@ def facts() -> Numbers:
     law = small.relation_time.isel(step=0, drop=True)
     noisy = run(factual_recall.Config(num_draws=1, init_scale=1e-4), **each(1200))
     at = fall(noisy, level(noisy, "relation") / 2).fillna(0).round().astype(int)
-    few = run(config.replace(num_subjects=4, num_relations=16, init_scale=1e-6), **each(400))
+    few = run(config.replace(num_subjects=4, num_relations=16, init_scale=1e-6), **each(700))
     lead = few.subject_mass - few.relation_mass
     rates = {"algorithm": ["gd", "adam"], "learning_rate": [0.5, 0.01]}
     recalled = crossing(run(config.replace(zipf=1.0), zip=rates, **each(2500)).recalled, 0.5)

@@ -160,7 +160,7 @@ def stored(rng, d, S, R, D, eta, steps):
     return (p.argmax(axis=1) == data[1]).mean()
 
 
-def replicate(seeds, sizes=(16, 4, 8), width=16, steps=(600, 1200, 400, 2500, 600)):
+def replicate(seeds, sizes=(16, 4, 8), width=16, steps=(600, 1200, 700, 2500, 600)):
     """The statistics, one value per seed."""
     found = []
     for seed in seeds:
