@@ -37,3 +37,37 @@ def facts_are_uniform(key: Array, config: Config) -> Compared:
     facts = data.problem(key, many).train.answer.astype(float)
     error = jnp.sqrt((D**2 - 1) / 12 / facts.size) + 1e-12
     return jnp.mean(facts), jnp.asarray((D - 1) / 2), error
+
+
+@check("problem: sums over tokens and prompts", "derived", "equal")
+def sums_of_prompts(key: Array, config: Config) -> Compared:
+    """Counts add up to T - 2 in each prompt, and weights to w_s / R in each fact."""
+    if not material.is_unpadded(config):
+        return None
+    _, R, _, _, T, _ = material.capacities(config)
+    problem = data.problem(key, config)
+    powers = (1 + jnp.arange(len(problem.train.weight))) ** -jnp.asarray(config.zipf, float)
+    share = jnp.repeat((powers / jnp.sum(powers) / R)[:, None], R, axis=1)
+    got, want = [], []
+    for batch in (problem.train, problem.test):
+        got += [jnp.sum(batch.counts, axis=3), jnp.sum(batch.weight, axis=2)]
+        want += [jnp.full(batch.counts.shape[:3], T - 2.0), share]
+    return got, want
+
+
+@check("problem: entries of embeddings have variance 1/d", "derived", "sample")
+def embeddings_by_variance(key: Array, config: Config) -> Compared:
+    """The mean of d x^2 over the entries x of 2000 rows and more of each embedding is 1."""
+    if not material.is_unpadded(config):
+        return None
+    rows: dict[str, Array] = {}
+    for field, names in {
+        "num_subjects": ("subject",),
+        "num_relations": ("relation", "answer"),
+        "num_noise": ("noise",),
+    }.items():
+        embedding = data.problem(key, config.replace(**{field: 2000})).embedding
+        rows |= {name: getattr(embedding, name) for name in names}
+    means = jnp.stack([x.shape[-1] * jnp.mean(x**2) for x in rows.values()])
+    errors = jnp.sqrt(2 / jnp.asarray([1.0 * x.size for x in rows.values()]))
+    return means, jnp.ones(len(rows)), errors

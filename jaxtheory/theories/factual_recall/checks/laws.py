@@ -56,11 +56,26 @@ def drives_by_autodiff(key: Array, config: Config) -> Compared:
         jnp.zeros(N),
         memory,
     )
-    squares = [x**2 for x in got]
+    squares = [x * jnp.abs(x) for x in got]  # norms are not negative
     squares[2] = jnp.full(N, squares[2])
     mine = (*squares[:5], plateau.noise**2, squares[5])
     plus = lambda xs: [1 + x for x in xs]
     return plus(mine), plus(want)
+
+
+@check("_spread: distances to p(.|r)", "derived", "equal")
+def spread_by_distances(key: Array, config: Config) -> Compared:
+    """q_r and 1 + e_sr as squares of p(.|r) and of e_{a*(s, r)} - p(.|r), fact by fact."""
+    if not material.is_unpadded(config):
+        return None
+    S, R, D, *_ = material.capacities(config)
+    batch = data.problem(key, config).train
+    right = jax.nn.one_hot(batch.answer, D)  # [S, R, D]
+    p = sum(w * facts for w, facts in zip(model.subject_weights(config), right, strict=True))
+    square = lambda x: jnp.sum(x**2)
+    e = [[square(right[s, r] - p[r]) for r in range(R)] for s in range(S)]
+    q, spread = laws._spread(batch, config)
+    return (q, 1 + spread), (jnp.stack([square(p[r]) for r in range(R)]), 1 + jnp.asarray(e))
 
 
 @check("levels: losses of layers", "derived", "equal")

@@ -30,10 +30,10 @@ def steps_by_autodiff(key: Array, config: Config) -> Compared:
 
 @check("init: the flow from the start", "derived", "bound")
 def flow_by_fine_steps(key: Array, config: Config) -> Compared:
-    """u_v^2 - |W_v|^2 = alpha^2 and sum_a W_av = A alpha on a fine Runge-Kutta path from the start.
+    """u_v = sqrt(alpha^2 + |W_v|^2) and sum_a W_av = A alpha on a fine Runge-Kutta path.
 
-    It is over a time in which the scores grow by a multiple. For random embeddings the sums over
-    tokens are meant: sum u_v^2 - |W|^2 = V.
+    It begins at the start of training and takes a time in which the scores grow by a multiple. For
+    random embeddings the sums over tokens are meant: sum u_v^2 - |W|^2 = V.
     """
     if not material.is_unpadded(config):
         return None
@@ -53,12 +53,11 @@ def flow_by_fine_steps(key: Array, config: Config) -> Compared:
         return add(p, mean, h)
 
     end = jax.lax.fori_loop(0, number, runge_kutta, start)
-    squares = jnp.concatenate([u**2 for u in end.u])
+    u = jnp.concatenate(end.u)
     if config.embedding == "random":
-        V = len(squares)
-        return jnp.abs(jnp.sum(squares) - jnp.sum(end.W**2) - V)[None], jnp.full(1, 1e-6)
+        return jnp.abs(jnp.sum(u**2) - jnp.sum(end.W**2) - len(u))[None], jnp.full(1, 1e-6)
     columns = jnp.concatenate([jnp.sum(b**2, axis=(0, 1)) for b in end.W])
     sums = jnp.concatenate([jnp.sum(b, axis=(0, 1)) for b in end.W])
     A = end.W.subject.shape[0] * end.W.subject.shape[1]
-    gaps = jnp.abs(jnp.stack([squares - columns - 0.09, sums - 0.3 * A]))
+    gaps = jnp.abs(jnp.stack([u - jnp.sqrt(columns + 0.09), sums - 0.3 * A]))
     return gaps, jnp.full(gaps.shape, 1e-6)
