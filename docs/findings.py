@@ -150,6 +150,24 @@ THEORIES: dict[str, tuple[Finding, ...]] = {
             rests_on=("LR-33", "LR-37", "LR-109"),
         ),
     ),
+    "factual_recall": (
+        Finding(
+            "The model learns relations first, and until it learns subjects it answers each relation with its answers as often as they occur",
+            rests_on=("FR-1", "FR-2"),
+        ),
+        Finding(
+            "The times of both stages grow with log(1/α) as derived from the gradient at the start and on the plateau, and the order is reversed for few subjects and many relations",
+            rests_on=("FR-7", "FR-8", "FR-11"),
+        ),
+        Finding(
+            "The number of facts that training recalls with random embeddings grows nearly as the number d² of weights",
+            rests_on=("FR-12",),
+        ),
+        Finding(
+            "Rare subjects are learned late by descent, and hardly later than others by Adam",
+            rests_on=("FR-14", "FR-15"),
+        ),
+    ),
 }
 
 LADDERS: dict[str, tuple[Finding, ...]] = {
@@ -221,6 +239,12 @@ LADDERS: dict[str, tuple[Finding, ...]] = {
         Finding(
             "A standard Transformer that was trained on 64 tasks answers fresh ones as well as these, with less loss than any layer of linear attention",
             rests_on=("NW-91", "NW-92", "NW-99"),
+        ),
+    ),
+    "factual_recall": (
+        Finding(
+            "Networks that have learned facts use the subject and the relation: cutting the edges to both costs half of the gap or more",
+            rests_on=("NW-104",),
         ),
     ),
 }

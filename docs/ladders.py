@@ -24,6 +24,7 @@ COLUMNS = {  # figure -> the theory and the tokens
     "network_regression": ("regression", "the examples"),
     "network_diversity": ("diversity", "the examples"),
     "network_pruning": ("imitation", "the token"),
+    "network_recall": ("facts", "both tokens"),
 }
 LEARNED, SHOWN = 0.9, 2.5  # the gap that a learned task closes; the end of the axis
 

@@ -15,4 +15,5 @@ HEADLINES = (
     "regression_staircase",
     "graph_parents",
     "diversity_double_descent",
+    "recall_stages",
 )

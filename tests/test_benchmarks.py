@@ -18,6 +18,7 @@ from benchmarks import (
     causal_graph,
     contextual_bigram,
     decide,
+    factual_recall,
     floor,
     group_sparse,
     in_context_regression,
@@ -72,6 +73,7 @@ GROUPS = tiny(group_sparse, group_dim=3, num_groups=4, num_samples=9, downstream
 REGRESSION = tiny(in_context_regression, dimension=3, length=5, heads=4, num_prompts=9)
 CHAINS = tiny(causal_graph, num_states=3, length=6, num_prompts=9, switch_step=2)
 DIVERSITY = tiny(task_diversity, dimension=3, length=5, num_prompts=9, num_tasks=2, ridge=0.1)
+FACTS = tiny(factual_recall, num_subjects=3, num_answers=3, num_noise=4, length=4, num_draws=2)
 LAYER = tiny(
     low_rank, num_patterns=4, dimension=5, num_neurons=6, num_samples=8, num_test=4, batch_size=3
 )
@@ -187,6 +189,14 @@ def test_chains():
 def test_diversity():
     want, problem, config = last(DIVERSITY)
     for train in (task_diversity.by_numpy, task_diversity.by_jax, task_diversity.by_gram):
+        same(train(problem, config, STEPS), want)
+
+
+def test_facts():
+    params, problem, config = last(FACTS)
+    columns = [block.reshape(-1, block.shape[-1]) for block in params.W]
+    want = np.concatenate(columns, axis=1), np.concatenate(params.u)
+    for train in (factual_recall.by_numpy, factual_recall.by_jax):
         same(train(problem, config, STEPS), want)
 
 

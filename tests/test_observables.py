@@ -116,18 +116,15 @@ def test_a_start_that_is_drawn_is_that_of_the_run():
     np.testing.assert_allclose(data.moved.isel(step=1), moved, rtol=1e-12)
 
 
-STARTS = {  # configs whose full Hessian is quick to compute
+STARTS = {name: [{}] for name in jaxtheory.theories.names()} | {  # whose Hessian is quick
     "random_walk": [{"length": 13}],
     "attention_pruning": [{"length": 8, "dimension": 6}],
     "contextual_bigram": [{"length": 20}],
-    "nearest_neighbor": [{}],
-    "group_sparse": [{}],
     "low_rank": [
         {"num_patterns": 5, "dimension": 5, "value_dim": 5, "query_dim": 5, "num_neurons": 8}
     ],
     "in_context_regression": [{"form": form} for form in ("separate", "merged", "literal")],
-    "causal_graph": [{}],
-    "task_diversity": [{}],
+    "factual_recall": [{"num_subjects": 4, "num_noise": 3, "num_answers": 3}],
 }
 
 

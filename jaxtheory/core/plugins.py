@@ -35,6 +35,7 @@ SHIPPED = (  # packages of jaxtheory.theories
     "in_context_regression",
     "causal_graph",
     "task_diversity",
+    "factual_recall",
 )
 _EXPECTED = {
     THEORIES: "Theory",

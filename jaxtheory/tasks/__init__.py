@@ -26,11 +26,13 @@ if TYPE_CHECKING:
     in_context_regression: Task
     causal_graph: Task
     task_diversity: Task
+    factual_recall: Task
 
 __all__ = [
     "attention_pruning",
     "causal_graph",
     "contextual_bigram",
+    "factual_recall",
     "fresh",
     "get",
     "given",
@@ -54,6 +56,7 @@ _MODULES = {
     "in_context_regression": "regression",
     "causal_graph": "chains",
     "task_diversity": "diversity",
+    "factual_recall": "facts",
 }
 _FUNCTIONS = {"fresh": "anew", "given": "own"}
 

@@ -42,6 +42,7 @@ LEAST = {
     "in_context_regression": ("test",),
     "causal_graph": ("test",),
     "task_diversity": ("tasks",),
+    "factual_recall": ("test_counts",),
 }
 
 
@@ -71,6 +72,7 @@ def test_a_wrong_shape_is_a_line_inside_jit(name, function):
         "in_context_regression": "heads",
         "causal_graph": "num_states",
         "task_diversity": "dimension",
+        "factual_recall": "num_subjects",
     }[name]
     size = getattr(config, word)
     wrong = config.replace(**{word: Size(size.cap - 1)})
@@ -145,6 +147,9 @@ BAD = [
     ("task_diversity", PROMPTS | {"tasks": UNIT(4, 3)}, "tasks has shape (4, 3)"),
     ("task_diversity", PROMPTS | {"labels": UNIT(5, 4)}, "labels has shape (5, 4)"),
     ("task_diversity", PROMPTS | {"length": 4}, "length"),
+    ("factual_recall", {"facts": [[0, -1]]}, "counted from 0"),
+    ("factual_recall", {"facts": [[0, 2]], "D": 2}, "in [0, num_answers (D)) = [0, 2)"),
+    ("factual_recall", {"facts": [[0, 2]], "embedding": "random"}, "needs both"),
     (
         "causal_graph",
         CHAINS | {"test": (np.zeros((3, 5), int), np.stack([EVEN] * 3))},

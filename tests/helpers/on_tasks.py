@@ -16,6 +16,7 @@ SMALL = {
     "task_diversity": {"d": 3, "l": 6, "n": 12, "k": 2},
     "causal_graph": {"S": 3, "T": 8, "P": 12},
     "attention_pruning": {"d": 6, "L": 7, "r": 2, "S": 2},
+    "factual_recall": {"S": 3, "R": 2, "D": 3, "N": 4, "T": 5, "n": 2},
 }
 
 

@@ -21,6 +21,7 @@ SMALL = {
     "in_context_regression": {"dimension": 3, "length": 5, "heads": 2, "num_prompts": 6},
     "causal_graph": {"num_states": 3, "length": 6, "num_prompts": 7},
     "task_diversity": {"dimension": 3, "length": 5, "num_prompts": 6, "num_tasks": 2},
+    "factual_recall": {"num_subjects": 3, "num_relations": 2, "num_answers": 2, "num_noise": 3},
 }
 
 
@@ -62,6 +63,9 @@ def arrays_of(name, problem, batch, params):
         words = "examples", "labels", "queries", "query_labels"
         drawn, tasks = diversity.raw(KEY, get(name).Config(**SMALL[name]))
         return dict(zip(words, drawn, strict=True)) | {"tasks": tasks}, {}
+    if name == "factual_recall":
+        counts = {"counts": train.counts, "test_counts": p.test.counts}
+        return {"facts": train.answer} | counts, {"num_answers": 2}
     start = dict(zip(params._fields, params, strict=True))
     unpack = lambda b, kind="": {
         f"{kind}tokens": b.tokens,

@@ -33,6 +33,7 @@ NAMES = (  # first one that diverges at a large rate: hypothesis begins with the
     "in_context_regression",
     "causal_graph",
     "task_diversity",
+    "factual_recall",
 )
 RATES = dict.fromkeys(NAMES, "learning_rate") | {"attention_pruning": "step_scale"}
 FIRST = dict.fromkeys(NAMES, "loss") | {"task_diversity": "icl_error"}  # a metric of each
@@ -46,6 +47,7 @@ SECOND = {  # another metric of each
     "in_context_regression": "components",
     "causal_graph": "lags",
     "task_diversity": "idg_error",
+    "factual_recall": "recalled",
 }
 POINTS, PROGRAMS, STEPS = 12, 4, 7  # the most of a request
 

@@ -34,6 +34,7 @@ DERIVED = {  # the arrays of problems that are computed from draws, as in tests/
     "in_context_regression": ("S", "x", "y", "c", "b", "G"),
     "causal_graph": ("information", "overlap", "target"),
     "task_diversity": ("tasks", "beta", "q", "y"),
+    "factual_recall": ("weight",),
 }
 
 

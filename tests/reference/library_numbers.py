@@ -9,11 +9,12 @@ import numpy as np
 import xarray as xr
 
 import jaxtheory
-from jaxtheory.claims import exponent, last
+from jaxtheory.claims import crossing, exponent, last
 from jaxtheory.theories import (
     attention_pruning,
     causal_graph,
     contextual_bigram,
+    factual_recall,
     group_sparse,
     in_context_regression,
     low_rank,
@@ -22,6 +23,7 @@ from jaxtheory.theories import (
     task_diversity,
 )
 from jaxtheory.theories.low_rank.analyses.ranks import truncation
+from sweeps.factual_recall import ALPHA, OBSERVED, fall, level
 
 KEY = 7
 Numbers = dict[str, np.ndarray]
@@ -330,6 +332,35 @@ def diversities() -> Numbers:
     return numbers
 
 
+def facts() -> Numbers:
+    """Statistics of `replication/factual_recall.py`."""
+    config = factual_recall.Config(num_noise=1, length=2, num_draws=1)
+    run = functools.partial(sweep, factual_recall, seeds=12, dtype="float64", buckets="exact")
+    each = lambda steps: {"steps": steps, "record": [*range(steps + 1)]}
+    small = run(config, vary={ALPHA: [1e-3, 1e-6]}, **each(600), **OBSERVED)
+    middle = (level(small, "uniform") + level(small, "relation")) / 2
+    slope = 0.5 * fall(small, middle).diff(ALPHA) / np.log(1e3)
+    law = small.relation_time.isel(step=0, drop=True)
+    noisy = run(factual_recall.Config(num_draws=1, init_scale=1e-4), **each(1200))
+    at = fall(noisy, level(noisy, "relation") / 2).fillna(0).round().astype(int)
+    few = run(config.replace(num_subjects=4, num_relations=16, init_scale=1e-6), **each(700))
+    lead = few.subject_mass - few.relation_mass
+    rates = {"algorithm": ["gd", "adam"], "learning_rate": [0.5, 0.01]}
+    recalled = crossing(run(config.replace(zipf=1.0), zip=rates, **each(2500)).recalled, 0.5)
+    rare = exponent(recalled, "subject")
+    sizes = {"num_subjects": 32, "num_relations": 8, "num_answers": 4}
+    random = config.replace(embedding="random", learning_rate=0.03, **sizes)
+    stored = run(random, algorithm="adam", steps=600, record=[600])
+    return {
+        "half-way": values(slope.isel({ALPHA: 0}) / law.isel({ALPHA: -1})),
+        "noise": values(np.log10(noisy.noise_score / noisy.subject_score).sel(step=at)),
+        "reversed": values(lead.isel(step=abs(lead).argmax("step"))),
+        "descent": rare.isel(algorithm=0).values,
+        "Adam": rare.isel(algorithm=1).values,
+        "stored": values(last(stored.accuracy)),
+    }
+
+
 NUMBERS = {
     "random_walk": random_walks,
     "nearest_neighbor": nearest_neighbors,
@@ -340,4 +371,5 @@ NUMBERS = {
     "in_context_regression": regressions,
     "causal_graph": causal_graphs,
     "task_diversity": diversities,
+    "factual_recall": facts,
 }

@@ -19,7 +19,7 @@ THEORIES = sorted(path.stem for path in FOLDER.glob("*.py"))
 
 def test_every_theory_has_a_script():
     assert THEORIES == sorted(replicate.ROWS) == sorted(jaxtheory.theories.names())
-    assert sorted(replicate.SEEDS) == THEORIES
+    assert {*replicate.SEEDS} <= {*THEORIES}
 
 
 @pytest.mark.parametrize("theory", THEORIES)

@@ -33,6 +33,7 @@ COMPILATIONS = {  # of the quick figures together, at most
     "in_context_regression": 14,
     "low_rank": 20,
     "nearest_neighbor": 15,
+    "factual_recall": 8,
     "task_diversity": 5,
     "random_walk": 15,
 }

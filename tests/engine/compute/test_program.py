@@ -69,6 +69,7 @@ AXES = {  # of each kind that a theory has: traced, size and evaluation
     "in_context_regression": {"spectrum": [1.0, 0.0], "rank": [2, 1]},
     "causal_graph": {"concentration": [0.5, 1.0], "length": [16, 8]},
     "task_diversity": {"ridge": [0.0, 0.1], "num_tasks": [8, 4]},
+    "factual_recall": {"zipf": [0.0, 1.0], "num_subjects": [16, 8]},
 }
 
 

@@ -43,6 +43,7 @@ FIXED = [
     ("in_context_regression", {"c": [0.1, 0.2]}, "in_weight_share (c)"),
     ("task_diversity", {"rho": [0.1, 0.2]}, "noise_variance (rho)"),
     ("causal_graph", {"alpha": [0.1, 0.2]}, "concentration (alpha)"),
+    ("factual_recall", {"zeta": [0.5, 1.0]}, "zipf (zeta)"),
 ]
 
 
