@@ -17,6 +17,7 @@ DOCS = ROOT / "docs"
 PAGES = (
     "boundaries",
     "change-a-figure",
+    "concepts",
     "drawing",
     "explore",
     "export",
@@ -28,24 +29,43 @@ PAGES = (
     pytest.param("own-optimizer", marks=pytest.mark.slow),
     pytest.param("pure-functions", marks=pytest.mark.slow),
     "quickstart",
+    "verification",
     "watching",
     "weights",
 )
-spec = importlib.util.spec_from_file_location("public_names", DOCS / "public.py")
-assert spec is not None and spec.loader is not None
-public = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(public)
-SHOWN = sorted(
+
+
+def loaded(name):
+    """A module of the folder docs, which is not a package."""
+    spec = importlib.util.spec_from_file_location(f"docs_{name}", DOCS / f"{name}.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+public, shown = map(loaded, ("public", "shown"))
+IN_REFERENCE = sorted(
     name for page in DOCS.glob("reference/*.md") for name in public.MARK.findall(page.read_text())
 )
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"```python\n(.*?)```", (DOCS / f"{page}.md").read_text(), re.DOTALL)
-    assert blocks
-    exec("\n".join(blocks), {"__name__": "__main__"})
+def test_the_code_of_a_page_runs(page, tmp_path):
+    assert shown.blocks(page)
+    shown.run(page, tmp_path)
+    assert [name for name in shown.pictures(page) if not shown.saved(name, tmp_path)] == []
+
+
+def test_pictures_of_pages_are_there_saved_by_their_code_and_described():
+    names = []
+    for page in shown.pages():
+        code = "\n".join(shown.blocks(page))
+        for name, seen in shown.pictures(page).items():
+            assert re.search(rf"\(.*\"{name}\.(png|html)\"", code), (page, name)
+            assert len(seen) > 40, (page, name)
+            names.append(name)
+    assert sorted(names) == sorted(file.stem for file in shown.FOLDER.iterdir())
 
 
 def test_the_commands_on_exploring_run(tmp_path, monkeypatch, capsys):
@@ -102,10 +122,10 @@ def test_every_public_module_stands_in_the_reference_once():
         if "checks" not in file.parts and file.stem != "__init__"
     }
     others = {"jaxtheory", "jaxtheory.testing", "jaxtheory.plot.optimizers"}
-    assert sorted(others | named | of_rooms) == SHOWN
+    assert sorted(others | named | of_rooms) == IN_REFERENCE
 
 
-@pytest.mark.parametrize("name", SHOWN)
+@pytest.mark.parametrize("name", IN_REFERENCE)
 def test_every_public_name_has_a_docstring(name):
     assert public.names(name) and public.undocumented(name) == []
 
