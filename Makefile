@@ -25,7 +25,7 @@ help:
 	@echo "make decide-gpu   time sweeps on a GPU without each measure that the engine takes there"
 	@echo "make kernels      count the kernels of each theory on a GPU and a TPU, compiled without one (3 GB of compilers)"
 	@echo "make bench-plan   compare the estimates of jaxtheory plan with sweeps"
-	@echo "make shown        run the code of the pages and write the pictures that it saves"
+	@echo "make shown        run the code of the pages and write the pictures that it saves, and the notebook docs/first-look.ipynb"
 	@echo "make docs         build the documentation and execute its notebooks: docs/_build/html"
 	@echo "make lint         ruff check, ruff format --check, mypy"
 	@echo "make format       let ruff rewrite the sources"
@@ -98,6 +98,7 @@ $(DOCS): $(READY)
 
 shown: $(DOCS)
 	JAX_PLATFORMS=cpu $(BIN)/python docs/shown.py $(ARGS)
+	JAX_PLATFORMS=cpu $(BIN)/python docs/first_look.py
 
 docs: $(DOCS)
 	JAX_PLATFORMS=cpu $(BIN)/python -m sphinx -W --keep-going --quiet docs docs/_build/html

@@ -1,6 +1,7 @@
 """The code of the pages runs as it stands, from top to bottom; the reference is complete."""
 
 import importlib.util
+import json
 import re
 import shlex
 import types
@@ -44,7 +45,7 @@ def loaded(name):
     return module
 
 
-public, shown = map(loaded, ("public", "shown"))
+public, shown, first_look = map(loaded, ("public", "shown", "first_look"))
 IN_REFERENCE = sorted(
     name for page in DOCS.glob("reference/*.md") for name in public.MARK.findall(page.read_text())
 )
@@ -66,6 +67,21 @@ def test_pictures_of_pages_are_there_saved_by_their_code_and_described():
             assert len(seen) > 40, (page, name)
             names.append(name)
     assert sorted(names) == sorted(file.stem for file in shown.FOLDER.iterdir())
+
+
+def test_the_notebook_has_the_code_of_the_tutorial_and_its_results():
+    cells = json.loads(first_look.FILE.read_text(encoding="utf-8"))["cells"]
+    code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    source = first_look.SOURCE.read_text(encoding="utf-8")
+    assert code == re.findall(r"```\{code-cell\} ipython3\n(.*?)\n```", source, re.DOTALL)
+    outputs = [output for cell in cells for output in cell.get("outputs", ())]
+    assert {output["output_type"] for output in outputs} == {"stream", "execute_result"}
+    assert sum("image/png" in output.get("data", ()) for output in outputs) == 1
+    assert all(first_look.is_result(output) for output in outputs)
+    assert first_look.FILE.stat().st_size < 400_000
+    text = "".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+    links = [link for link in re.findall(r"\]\(([^)#]+)", text) if ":" not in link]
+    assert links and [link for link in links if not (DOCS / link).is_file()] == []
 
 
 def test_the_commands_on_exploring_run(tmp_path, monkeypatch, capsys):
