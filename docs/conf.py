@@ -9,6 +9,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import direction
 import evidence
 import first_look
 import public
@@ -25,7 +26,7 @@ html_math_renderer = "katex"
 html_static_path, html_css_files, html_js_files = (
     ["_static"],
     ["style.css"],
-    ["verdicts.js"],
+    ["verdicts.js", "direction.js"],
 )
 exclude_patterns = ["_build", "examples", "first-look.ipynb"]
 html_theme, html_title = "furo", f"jaxtheory {release}"
@@ -90,7 +91,7 @@ def skip(app: Any, what: str, name: str, thing: Any, skip: bool, options: Any) -
 def source(app: Any, page: str, text: list[str]) -> None:
     """Replace the marks of a page by what they stand for, and links that differ on the site."""
     text[0] = evidence.on_site(page, public.expand(text[0]))
-    text[0] = verdict_map.on_site(text[0])
+    text[0] = direction.on_site(verdict_map.on_site(text[0]))
     text[0] = first_look.on_site(text[0])
 
 

@@ -45,7 +45,7 @@ def loaded(name):
     return module
 
 
-public, shown, first_look = map(loaded, ("public", "shown", "first_look"))
+public, shown, direction, first_look = map(loaded, ("public", "shown", "direction", "first_look"))
 IN_REFERENCE = sorted(
     name for page in DOCS.glob("reference/*.md") for name in public.MARK.findall(page.read_text())
 )
@@ -82,6 +82,19 @@ def test_the_notebook_has_the_code_of_the_tutorial_and_its_results():
     text = "".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
     links = [link for link in re.findall(r"\]\(([^)#]+)", text) if ":" not in link]
     assert links and [link for link in links if not (DOCS / link).is_file()] == []
+
+
+def test_the_slider_shows_what_was_measured_and_both_laws():
+    page = direction.on_site((DOCS / "random_walk.md").read_text(encoding="utf-8"))
+    assert direction.MARK not in page
+    (html,) = re.findall(r'<div class="direction".*?</div>', page, re.DOTALL)
+    assert "\n\n" not in html and "http" not in html
+    dots = direction.trained()
+    assert [dot.p for dot in dots] == [0.5, 0.7, 0.8, 0.9, 0.95]
+    assert f'data-trained="0.5,1.00,{dots[0].runs} 0.7,' in html
+    assert all(abs(dot.ratio / (dot.p / (1 - dot.p)) ** 0.5 - 1) < 0.06 for dot in dots)
+    own = len(html.encode()) + (DOCS / "_static" / "direction.js").stat().st_size
+    assert own < 20_000
 
 
 def test_the_commands_on_exploring_run(tmp_path, monkeypatch, capsys):
