@@ -6,7 +6,7 @@ READY := $(ENV)/.installed
 DOCS := $(ENV)/.installed-docs
 
 .PHONY: help install oracle browser reproduce everything test fuzz mutation replicate runs verdicts reliability bench \
-	bench-gpu decide-gpu bench-plan kernels docs lint format clean
+	bench-gpu decide-gpu bench-plan kernels shown docs lint format clean
 
 help:
 	@echo "make reproduce    install, then run one figure of each theory: verdicts, figures and a page"
@@ -25,6 +25,7 @@ help:
 	@echo "make decide-gpu   time sweeps on a GPU without each measure that the engine takes there"
 	@echo "make kernels      count the kernels of each theory on a GPU and a TPU, compiled without one (3 GB of compilers)"
 	@echo "make bench-plan   compare the estimates of jaxtheory plan with sweeps"
+	@echo "make shown        run the code of the pages and write the pictures that it saves, and the notebook docs/first-look.ipynb"
 	@echo "make docs         build the documentation and execute its notebooks: docs/_build/html"
 	@echo "make lint         ruff check, ruff format --check, mypy"
 	@echo "make format       let ruff rewrite the sources"
@@ -94,6 +95,10 @@ bench-plan: $(READY)
 $(DOCS): $(READY)
 	$(BIN)/python -m pip install --quiet $(PINS) --editable '.[dev,docs]'
 	touch $@
+
+shown: $(DOCS)
+	JAX_PLATFORMS=cpu $(BIN)/python docs/shown.py $(ARGS)
+	JAX_PLATFORMS=cpu $(BIN)/python docs/first_look.py
 
 docs: $(DOCS)
 	JAX_PLATFORMS=cpu $(BIN)/python -m sphinx -W --keep-going --quiet docs docs/_build/html

@@ -9,7 +9,9 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import direction
 import evidence
+import first_look
 import public
 import reference_pages
 import verdict_map
@@ -22,8 +24,12 @@ project, author, release = "jaxtheory", "The jaxtheory authors", jaxtheory.__ver
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx_copybutton", "formulas"]
 myst_enable_extensions = ["dollarmath"]
 html_math_renderer = "katex"
-html_static_path, html_css_files, html_js_files = ["_static"], ["style.css"], ["verdicts.js"]
-exclude_patterns = ["_build", "examples"]
+html_static_path, html_css_files, html_js_files = (
+    ["_static"],
+    ["style.css"],
+    ["verdicts.js", "direction.js"],
+)
+exclude_patterns = ["_build", "examples", "first-look.ipynb"]
 html_theme, html_title = "furo", f"jaxtheory {release}"
 html_favicon = "_static/icon.svg"
 ABOUT = "Small transformers of learning theory in JAX: does training do what each theorem says?"
@@ -84,9 +90,10 @@ def skip(app: Any, what: str, name: str, thing: Any, skip: bool, options: Any) -
 
 
 def source(app: Any, page: str, text: list[str]) -> None:
-    """Replace the marks of a page by the names of their modules, and links to pictures."""
+    """Replace the marks of a page by what they stand for, and links that differ on the site."""
     text[0] = evidence.on_site(page, public.expand(text[0]))
-    text[0] = verdict_map.on_site(text[0])
+    text[0] = direction.on_site(verdict_map.on_site(text[0]))
+    text[0] = first_look.on_site(text[0])
 
 
 def generate(app: Any) -> None:

@@ -1,6 +1,7 @@
 """The code of the pages runs as it stands, from top to bottom; the reference is complete."""
 
 import importlib.util
+import json
 import re
 import shlex
 import sys
@@ -19,6 +20,7 @@ DOCS = ROOT / "docs"
 PAGES = (
     "boundaries",
     "change-a-figure",
+    "concepts",
     "drawing",
     "explore",
     "export",
@@ -30,6 +32,7 @@ PAGES = (
     pytest.param("own-optimizer", marks=pytest.mark.slow),
     pytest.param("pure-functions", marks=pytest.mark.slow),
     "quickstart",
+    "verification",
     "watching",
     "weights",
 )
@@ -44,8 +47,10 @@ def loaded(name: str) -> Any:
     return sys.modules[name]
 
 
-public, reference_pages = map(loaded, ("public", "reference_pages"))
-SHOWN = sorted(
+public, reference_pages, shown, direction, first_look = map(
+    loaded, ("public", "reference_pages", "shown", "direction", "first_look")
+)
+IN_REFERENCE = sorted(
     name
     for text in (
         *reference_pages.built().values(),
@@ -56,11 +61,49 @@ SHOWN = sorted(
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"```python\n(.*?)```", (DOCS / f"{page}.md").read_text(), re.DOTALL)
-    assert blocks
-    exec("\n".join(blocks), {"__name__": "__main__"})
+def test_the_code_of_a_page_runs(page, tmp_path):
+    assert shown.blocks(page)
+    shown.run(page, tmp_path)
+    assert [name for name in shown.pictures(page) if not shown.saved(name, tmp_path)] == []
+
+
+def test_pictures_of_pages_are_there_saved_by_their_code_and_described():
+    names = []
+    for page in shown.pages():
+        code = "\n".join(shown.blocks(page))
+        for name, seen in shown.pictures(page).items():
+            assert re.search(rf"\(.*\"{name}\.(png|html)\"", code), (page, name)
+            assert len(seen) > 40, (page, name)
+            names.append(name)
+    assert sorted(names) == sorted(file.stem for file in shown.FOLDER.iterdir())
+
+
+def test_the_notebook_has_the_code_of_the_tutorial_and_its_results():
+    cells = json.loads(first_look.FILE.read_text(encoding="utf-8"))["cells"]
+    code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    source = first_look.SOURCE.read_text(encoding="utf-8")
+    assert code == re.findall(r"```\{code-cell\} ipython3\n(.*?)\n```", source, re.DOTALL)
+    outputs = [output for cell in cells for output in cell.get("outputs", ())]
+    assert {output["output_type"] for output in outputs} == {"stream", "execute_result"}
+    assert sum("image/png" in output.get("data", ()) for output in outputs) == 1
+    assert all(first_look.is_result(output) for output in outputs)
+    assert first_look.FILE.stat().st_size < 400_000
+    text = "".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+    links = [link for link in re.findall(r"\]\(([^)#]+)", text) if ":" not in link]
+    assert links and [link for link in links if not (DOCS / link).is_file()] == []
+
+
+def test_the_slider_shows_what_was_measured_and_both_laws():
+    page = direction.on_site((DOCS / "random_walk.md").read_text(encoding="utf-8"))
+    assert direction.MARK not in page
+    (html,) = re.findall(r'<div class="direction".*?</div>', page, re.DOTALL)
+    assert "\n\n" not in html and "http" not in html
+    dots = direction.trained()
+    assert [dot.p for dot in dots] == [0.5, 0.7, 0.8, 0.9, 0.95]
+    assert f'data-trained="0.5,1.00,{dots[0].runs} 0.7,' in html
+    assert all(abs(dot.ratio / (dot.p / (1 - dot.p)) ** 0.5 - 1) < 0.06 for dot in dots)
+    own = len(html.encode()) + (DOCS / "_static" / "direction.js").stat().st_size
+    assert own < 20_000
 
 
 def test_the_commands_on_exploring_run(tmp_path, monkeypatch, capsys):
@@ -117,7 +160,7 @@ def test_every_public_module_stands_in_the_reference_once():
         if "checks" not in file.parts and file.stem != "__init__"
     }
     others = {"jaxtheory.testing", "jaxtheory.plot.optimizers"}
-    assert sorted(others | named | of_rooms) == SHOWN
+    assert sorted(others | named | of_rooms) == IN_REFERENCE
 
 
 def test_every_public_name_stands_under_one_verb():
@@ -130,7 +173,7 @@ def test_every_public_name_stands_under_one_verb():
     assert public.undocumented("jaxtheory") == []
 
 
-@pytest.mark.parametrize("name", SHOWN)
+@pytest.mark.parametrize("name", IN_REFERENCE)
 def test_every_public_name_has_a_docstring(name):
     assert public.names(name) and public.undocumented(name) == []
 

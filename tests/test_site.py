@@ -100,6 +100,29 @@ def test_claims_are_folded_but_for_printed_and_failed_ones(browser):
     assert all(line.split()[0] in "✓✗?–" for line in browser.execute_script(lines))
 
 
+def test_the_laws_answer_to_p_by_keyboard(browser):
+    from selenium.webdriver.common.keys import Keys
+
+    emulate(browser)
+    browser.get((SITE / "random_walk.html").as_uri())
+    slider = browser.find_element("css selector", ".direction input")
+    said = browser.find_element("css selector", ".direction output")
+    shown = ".direction .now .{}"
+    places = [
+        browser.find_element("css selector", shown.format(law)) for law in ("theorem", "root")
+    ]
+    assert slider.accessible_name == "Probability of a step clockwise, p"
+    slider.send_keys(Keys.HOME)
+    assert said.text.startswith("p = 0.50: Πᵀ says 1.00, √Πᵀ says 1.00; trained 1.00 (mean of ")
+    assert places[0].get_attribute("cy") == places[1].get_attribute("cy")
+    slider.send_keys(Keys.ARROW_RIGHT)
+    assert said.text.endswith("trained 1.00 at p = 0.5 and 1.54 at p = 0.7")
+    slider.send_keys(Keys.END)
+    assert said.text.startswith("p = 0.95: Πᵀ says 19.00, √Πᵀ says 4.36; trained 4.56 (mean of ")
+    assert float(places[0].get_attribute("cy")) < float(places[1].get_attribute("cy"))
+    assert errors(browser) == []
+
+
 def test_the_search_finds_a_word(browser):
     browser.get((SITE / "search.html").as_uri() + "?q=staircase")
     query = "return document.querySelectorAll('ul.search li').length"
