@@ -82,7 +82,7 @@ FIGURE = Figure(
     name="recall_stages",
     source="arXiv 2412.06538: sequential learning; derived: levels and growth",
     finding=Finding(
-        "The model knows relations first and gives their answers as often as they occur, then learns subjects; with one prompt for each fact it learns noise in their place",
+        "Relations are known first, their answers given as often as they occur; one prompt for each fact teaches noise",
         rests_on=("FR-1", "FR-2", "FR-5"),
     ),
     theory=THEORY,

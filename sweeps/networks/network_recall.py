@@ -53,7 +53,7 @@ FIGURE = Figure(
     name="network_recall",
     source="factual_recall: attention to the subject and the relation",
     finding=Finding(
-        "Networks that have learned facts use the subject and the relation: cutting the edges to them costs half of the gap or more",
+        "Networks that have learned facts use the subject and the relation: without them half of the gap or more is lost",
         rests_on=("NW-104",),
     ),
     **parts(FACTS, steps=600),

@@ -22,7 +22,10 @@ FUNCTIONS = [(name, function) for name in THEORIES for function in mutants.guard
 OFTEN = 16  # of so many functions one is tried, in `make test` one of the first theory alone
 # Whose survivors are all explained; `make mutation` prints those of the others. The edits of
 # random_walk take minutes, and of causal_graph the comparisons alone take more than one.
-SAMPLED = ("group_sparse", "in_context_regression", "nearest_neighbor", "task_diversity")
+SAMPLED = (
+    *("factual_recall", "group_sparse", "in_context_regression", "nearest_neighbor"),
+    "task_diversity",
+)
 EVERY = 96  # of so many edits of the source one is tried with --all
 
 

@@ -39,6 +39,19 @@ def weights(scale: float, seed: int = 0) -> Any:
     return make
 
 
+def silent(problem: Any, config: Any) -> Params:
+    """W = 0: all answers are equally likely, and none has the only largest output."""
+    params = weights(1.0, 9)(problem, config)
+    return params._replace(W=jax.tree.map(np.zeros_like, params.W))
+
+
+def nearly_balanced(problem: Any, config: Any) -> Params:
+    """u_v^2 = |W_v|^2 + 3 alpha^2 / 2, for onehot embeddings."""
+    W, _ = weights(0.3, 10)(problem, config)
+    added = 1.5 * float(config.init_scale) ** 2
+    return Params(W, Scores(*(np.sqrt((block**2).sum(axis=(0, 1)) + added) for block in W)))
+
+
 def widen(params: Any, config: Any) -> Params:
     """Zeros beyond the sizes."""
     S, R, D, N = (
@@ -62,7 +75,7 @@ CASES = (
     Case(
         "padded",
         Config(**SMALL, length=5, zipf=0.8, init_scale=0.2),
-        (weights(0.9, 1), weights(0.2, 2)),
+        (weights(0.9, 1), weights(0.2, 2), silent, nearly_balanced),
         padded=True,
     ),
     Case(

@@ -46,7 +46,8 @@ def sums_of_prompts(key: Array, config: Config) -> Compared:
         return None
     _, R, _, _, T, _ = material.capacities(config)
     problem = data.problem(key, config)
-    powers = (1 + jnp.arange(len(problem.train.weight))) ** -jnp.asarray(config.zipf, float)
+    ranks = 1.0 + jnp.arange(len(problem.train.weight), dtype=float)
+    powers = ranks ** -jnp.asarray(config.zipf, float)
     share = jnp.repeat((powers / jnp.sum(powers) / R)[:, None], R, axis=1)
     got, want = [], []
     for batch in (problem.train, problem.test):
