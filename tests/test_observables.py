@@ -128,6 +128,7 @@ STARTS = {  # configs whose full Hessian is quick to compute
     "in_context_regression": [{"form": form} for form in ("separate", "merged", "literal")],
     "causal_graph": [{}],
     "task_diversity": [{}],
+    "positional_semantic": [{"dimension": 6, "num_samples": 9}],
     "factual_recall": [{"num_subjects": 4, "num_noise": 3, "num_answers": 3}],
 }
 
