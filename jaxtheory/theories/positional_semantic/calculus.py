@@ -9,7 +9,9 @@ from jaxtheory.theories.positional_semantic.model import Batch, Config, Params, 
 
 
 def slope(h: Float[Array, "2 n"], target: Float[Array, "2 n"]) -> Float[Array, "2 n"]:
-    """The gradient of sum_l (S_l - t_l)^2 / 2 in h. With b_l = (S_l - t_l) S_l (1 - S_l),
+    """The gradient of sum_l (S_l - t_l)^2 / 2 in h.
+
+    With b_l = (S_l - t_l) S_l (1 - S_l) it is
 
     (b_1 (2 h_1 - h_2) - b_2 h_2,  b_2 (2 h_2 - h_1) - b_1 h_1)
     """

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from jaxtheory.core.config import Size
-from jaxtheory.ops import draws
+from jaxtheory.ops import draws, linalg
 from jaxtheory.theories.positional_semantic import model
 from jaxtheory.theories.positional_semantic.model import Batch, Config, Problem
 
@@ -15,16 +15,11 @@ def problem(key: Array, config: Config) -> Problem:
     for_direction, for_position, for_tokens = jax.random.split(key, 3)
     d, n = Size.wrap(config.dimension), Size.wrap(config.num_samples)
     root = jnp.sqrt(jnp.asarray(d.real, float))
-    direction = root * _unit(draws.normal(for_direction, d))
-    position = jnp.asarray(config.position_norm, float) * _unit(draws.normal(for_position, d))
+    direction = root * linalg.unit(draws.normal(for_direction, d))
+    position = jnp.asarray(config.position_norm, float) * linalg.unit(draws.normal(for_position, d))
     scale = jnp.asarray(config.token_scale, float)
     tokens = scale * draws.normal(for_tokens, 2, n, d)
     return Problem(batch(tokens, direction, config), direction, position)
-
-
-def _unit(v: Float[Array, " d"]) -> Float[Array, " d"]:
-    """v / |v|."""
-    return v / jnp.sqrt(jnp.sum(v**2))
 
 
 def sample(_key: Array, problem: Problem, _config: Config) -> Batch:

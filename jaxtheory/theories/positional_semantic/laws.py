@@ -31,12 +31,13 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from jaxtheory.core.config import Size
+from jaxtheory.ops import linalg
 from jaxtheory.theories.positional_semantic import calculus, model
 from jaxtheory.theories.positional_semantic.model import Config, Overlaps
 
 NODES = 8  # of each of the four variables
 OUTER, INNER = 7, 6  # steps of Newton's method at each ratio, and for h in each of them
-REPEATS = 3  # of the first ratio
+WAY = (0.0, 0.0, 0.25, 0.5, 0.75)  # to the first ratio, in logarithms
 
 
 class Branch(NamedTuple):
@@ -120,9 +121,8 @@ def _step(h: Array, w: Array, t: Array, stiff: Array) -> tuple[Array, Array]:
     more = jnp.maximum(0.3 - least, 0)
 
     def solved(a: Array, b: Array, c: Array) -> Array:
-        return jnp.stack([c * force[0] - b * force[1], a * force[1] - b * force[0]]) / (
-            a * c - b**2
-        )
+        rows = jnp.stack([c * force[0] - b * force[1], a * force[1] - b * force[0]])
+        return rows / (a * c - b**2)[None]
 
     return solved(a + more, b, c + more), solved(*map(jax.lax.stop_gradient, (a, b, c)))
 
@@ -176,7 +176,8 @@ def branch(start: str, ratios: Any, config: Config, number: int = NODES) -> Bran
         for x in (config.token_scale, config.position_norm, config.mixture, config.ridge)
     )
     ratios = jnp.asarray(ratios, float)
-    path = jnp.concatenate([jnp.repeat(jnp.maximum(ratios[:1], 8.0), REPEATS), ratios])
+    way, top = jnp.asarray(WAY), jnp.maximum(ratios[0], 8.0)
+    path = jnp.concatenate([top * (ratios[0] / top) ** way, ratios])
     V = 1 / (ridge + 0.15 * path[0] * sigma**4)
     if start == "semantic":
         theta = jnp.sqrt(1 - omega)
@@ -188,7 +189,7 @@ def branch(start: str, ratios: Any, config: Config, number: int = NODES) -> Bran
         first = jnp.stack([1.5 * (m / rho) ** 2, jnp.zeros(()), m, V])
     free = np.array([True, start == "semantic", start != "semantic", True])
     found = _follow(first, jnp.asarray(free), path, quadrature(number), config)
-    return Branch(*(x[REPEATS:] for x in found))
+    return Branch(*(x[len(WAY) :] for x in found))
 
 
 @jax.jit
@@ -209,7 +210,7 @@ def _follow(
         phi = lambda o: potential(Overlaps(*o[:3]), o[3], h, ratio, nodes, config)
         slope, hessian = jax.grad(phi)(o), jax.jacfwd(jax.grad(phi))(o)
         both = free[:, None] & free[None, :]
-        move = jnp.linalg.solve(jnp.where(both, hessian, jnp.eye(4)), jnp.where(free, slope, 0.0))
+        move = linalg.solve(jnp.where(both, hessian, jnp.eye(4)), jnp.where(free, slope, 0.0))
         relative = jnp.max(jnp.abs(move) / jnp.maximum(jnp.abs(o), 0.01))
         return o - move * jnp.minimum(1, 0.35 / relative), h, relative, ratio
 
