@@ -220,7 +220,7 @@ def _follow(
         w, t = fields(where, nodes, config)
         energy = potential(where, o[3], h, ratio, nodes, config)
         error = 2 * sigma**2 * nodes.mean(jnp.sum((t - model.attention(w)) ** 2, axis=0))
-        return (o, h), Branch(*o, energy, error, residual)
+        return (o, h), Branch(o[0], o[1], o[2], o[3], energy, error, residual)
 
     w, _ = fields(Overlaps(*first[:3]), nodes, config)
     return jax.lax.scan(at, (first, w), path)[1]
