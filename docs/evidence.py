@@ -39,6 +39,7 @@ CHANGED = (
     *("diversity_context", "diversity_dimension", "diversity_dropped_weight"),
     *("diversity_transition", "regression_drop_times", "regression_fixed_points"),
     *("regression_in_weight", "regression_minimum", "regression_shifts", "regression_staircase"),
+    *("semantic_transition", "semantic_energy", "semantic_start"),
 )
 OPENED = re.compile(r'(<div class="claim" id="([^"]+)"[^>]*>\n)')
 TO_CLAIM = re.compile(r"\[([A-Z]+-\d+)\]\(((?:\.\./)?[\w-]+)\.md(#[a-z]+-\d+)\)")

@@ -38,7 +38,7 @@ FIGURE = Figure(
     name="semantic_start",
     source="measured: which minimum descent finds",
     finding=Finding(
-        "From small random starts descent stays positional where the minimum has long been semantic; large starts find it more often",
+        "From small random starts descent stays positional where the minimum has long been semantic",
         rests_on=("PS-12", "PS-13"),
     ),
     theory=THEORY,

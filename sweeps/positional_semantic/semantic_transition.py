@@ -71,7 +71,7 @@ FIGURE = Figure(
     name="semantic_transition",
     source="arXiv 2402.03902: positional and semantic minimum; derived: laws of both",
     finding=Finding(
-        "With few samples the minimum is positional and with more it is semantic, with the test errors and overlaps of the law",
+        "The minimum is positional with few samples and semantic with many, with the test errors of the law",
         rests_on=("PS-1", "PS-2", "PS-3", "PS-5"),
     ),
     theory=THEORY,
