@@ -60,3 +60,25 @@ def test_a_branch_solves_its_equations(start, ratio):
     got = [V_new, V_new * theta_, RHO**2 * V_new * m_]
     got += [V_new**2 * (q_ + theta_**2 + RHO**2 * m_**2), ratio * sums[4] + RIDGE * q / 2, sums[5]]
     np.testing.assert_allclose(got, [V, theta, m, q, energy, error], rtol=0.01, atol=1e-9)
+
+
+def test_growth_from_zero():
+    """-d2L/dQ2 at Q = 0 along p and Q* is that of docs/positional_semantic.md, for many samples."""
+    n, d = 30000, 100
+    rng = np.random.default_rng(0)
+    x, gap = SIGMA * rng.normal(size=(n, 2, d)), []
+    g = ((x[:, 0] - x[:, 1]) ** 2).sum(axis=1) / d
+    truth, p = np.eye(d)[0] * math.sqrt(d), np.eye(d)[1] * RHO
+    t = [(1 - OMEGA) * attention(h) + OMEGA * (0.5 + A) for h in x @ truth / math.sqrt(d)]
+    for v, e in ((p / RHO, 0.02), (truth / math.sqrt(d), 0.02)):
+        h = (x @ v + np.array([1, -1]) * (p @ v)) / math.sqrt(d) * e
+        u = h * (h - h[:, ::-1])
+        lost = g * ((1 / (1 + np.exp(-u)) - t) ** 2 - (0.5 - np.array(t)) ** 2).sum(axis=1) / 2
+        gap.append(-2 * d / n * lost.sum() / e**2)
+    z, w = special.roots_hermitenorm(40)
+    one, two = np.meshgrid(SIGMA * z, SIGMA * z)
+    w = np.outer(w, w) / w.sum() ** 2
+    more = (1 - OMEGA) / (1 + np.exp(-one * (one - two))) + OMEGA * (0.5 + A) - 0.5
+    tau, kappa = (w * more).sum(), (w * more * one * (one - two)).sum()
+    want = [2 * SIGMA**2 * tau * (SIGMA**2 + 2 * RHO**2), 2 * SIGMA**2 * kappa]
+    np.testing.assert_allclose(gap, want, rtol=0.06)
