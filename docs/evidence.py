@@ -40,6 +40,7 @@ CHANGED = (
     *("diversity_transition", "regression_drop_times", "regression_fixed_points"),
     *("regression_in_weight", "regression_minimum", "regression_shifts", "regression_staircase"),
     *("recall_stages", "recall_times", "recall_capacity", "recall_zipf"),
+    *("semantic_transition", "semantic_energy", "semantic_start"),
 )
 BLOCK = re.compile(r'<div (class="claim" id="([^"]+)"[^>]*)>\n(.*?)\n</div>', re.DOTALL)
 TO_CLAIM = re.compile(r"\[([A-Z]+-\d+)\]\(((?:\.\./)?[\w-]+)\.md(#[a-z]+-\d+)\)")

@@ -16,4 +16,5 @@ HEADLINES = (
     "graph_parents",
     "diversity_double_descent",
     "recall_stages",
+    "semantic_transition",
 )

@@ -124,6 +124,7 @@ STARTS = {name: [{}] for name in jaxtheory.theories.names()} | {  # whose Hessia
         {"num_patterns": 5, "dimension": 5, "value_dim": 5, "query_dim": 5, "num_neurons": 8}
     ],
     "in_context_regression": [{"form": form} for form in ("separate", "merged", "literal")],
+    "positional_semantic": [{"dimension": 6, "num_samples": 9}],
     "factual_recall": [{"num_subjects": 4, "num_noise": 3, "num_answers": 3}],
 }
 

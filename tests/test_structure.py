@@ -533,7 +533,7 @@ def test_there_is_something_to_check() -> None:
         "jaxtheory.engine.sweep",
         "jaxtheory.theories.random_walk",
     } <= modules
-    assert any(inside(module, "sweeps.random_walk") for module in modules) and len(ROOMS) == 10
+    assert any(inside(module, "sweeps.random_walk") for module in modules) and len(ROOMS) == 11
 
 
 def test_listed_slow_tests_are_there_and_hold_no_path_of_a_machine():

@@ -36,6 +36,7 @@ SHIPPED = (  # packages of jaxtheory.theories
     "causal_graph",
     "task_diversity",
     "factual_recall",
+    "positional_semantic",
 )
 _EXPECTED = {
     THEORIES: "Theory",

@@ -22,6 +22,7 @@ OWN = {  # name: (standard algorithm, the room's own that is the same run, confi
     "in_context_regression": ("sgd", "gd", {}),
     "task_diversity": ("sgd", "path", {}),
     "factual_recall": ("sgd", "gd", {}),
+    "positional_semantic": ("sgd", "gd", {}),
     "causal_graph": ("sgd", "joint", {"learning_rate": 0.3, "second_rate": 0.3}),
     "contextual_bigram": ("sgd", "proximal", {"l1": 0.0, "switch_step": 3}),
     "attention_pruning": ("momentum", "gradient_descent", {}),

@@ -43,6 +43,7 @@ LEAST = {
     "causal_graph": ("test",),
     "task_diversity": ("tasks",),
     "factual_recall": ("test_counts",),
+    "positional_semantic": ("direction",),
 }
 
 
@@ -73,6 +74,7 @@ def test_a_wrong_shape_is_a_line_inside_jit(name, function):
         "causal_graph": "num_states",
         "task_diversity": "dimension",
         "factual_recall": "num_subjects",
+        "positional_semantic": "dimension",
     }[name]
     size = getattr(config, word)
     wrong = config.replace(**{word: Size(size.cap - 1)})
@@ -91,6 +93,7 @@ PROMPTS = {
     "query_labels": UNIT(5),
 }
 EVEN = np.full((2, 2), 0.5)
+PAIRS = {"tokens": UNIT(4, 2, 3), "targets": UNIT(4, 2) ** 2, "position": UNIT(3)}
 CHAINS = {"tokens": np.array([[0, 1, 1, 0], [1, 0, 0, 1]]), "transitions": np.stack([EVEN] * 2)}
 
 BAD = [
@@ -150,6 +153,8 @@ BAD = [
     ("factual_recall", {"facts": [[0, -1]]}, "counted from 0"),
     ("factual_recall", {"facts": [[0, 2]], "D": 2}, "in [0, num_answers (D)) = [0, 2)"),
     ("factual_recall", {"facts": [[0, 2]], "embedding": "random"}, "needs both"),
+    ("positional_semantic", PAIRS | {"targets": UNIT(4, 2) + 2}, "must be in [0, 1]"),
+    ("positional_semantic", PAIRS | {"position": UNIT(4)}, "position has shape (4,)"),
     (
         "causal_graph",
         CHAINS | {"test": (np.zeros((3, 5), int), np.stack([EVEN] * 3))},

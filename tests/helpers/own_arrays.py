@@ -22,6 +22,7 @@ SMALL = {
     "causal_graph": {"num_states": 3, "length": 6, "num_prompts": 7},
     "task_diversity": {"dimension": 3, "length": 5, "num_prompts": 6, "num_tasks": 2},
     "factual_recall": {"num_subjects": 3, "num_relations": 2, "num_answers": 2, "num_noise": 3},
+    "positional_semantic": {"dimension": 3, "num_samples": 5},
 }
 
 
@@ -66,6 +67,9 @@ def arrays_of(name, problem, batch, params):
     if name == "factual_recall":
         counts = {"counts": train.counts, "test_counts": p.test.counts}
         return {"facts": train.answer} | counts, {"num_answers": 2}
+    if name == "positional_semantic":
+        samples = {"tokens": jnp.moveaxis(train.x, 0, 1), "targets": train.target.T}
+        return samples | {"position": p.position, "direction": p.direction}, {}
     start = dict(zip(params._fields, params, strict=True))
     unpack = lambda b, kind="": {
         f"{kind}tokens": b.tokens,

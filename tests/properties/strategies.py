@@ -34,9 +34,13 @@ NAMES = (  # first one that diverges at a large rate: hypothesis begins with the
     "causal_graph",
     "task_diversity",
     "factual_recall",
+    "positional_semantic",
 )
 RATES = dict.fromkeys(NAMES, "learning_rate") | {"attention_pruning": "step_scale"}
-FIRST = dict.fromkeys(NAMES, "loss") | {"task_diversity": "icl_error"}  # a metric of each
+FIRST = dict.fromkeys(NAMES, "loss") | {
+    "task_diversity": "icl_error",
+    "positional_semantic": "energy",
+}  # a metric of each
 SECOND = {  # another metric of each
     "random_walk": "accuracy",
     "group_sparse": "test_loss",
@@ -48,6 +52,7 @@ SECOND = {  # another metric of each
     "causal_graph": "lags",
     "task_diversity": "idg_error",
     "factual_recall": "recalled",
+    "positional_semantic": "test_error",
 }
 POINTS, PROGRAMS, STEPS = 12, 4, 7  # the most of a request
 

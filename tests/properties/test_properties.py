@@ -35,6 +35,7 @@ DERIVED = {  # the arrays of problems that are computed from draws, as in tests/
     "causal_graph": ("information", "overlap", "target"),
     "task_diversity": ("tasks", "beta", "q", "y"),
     "factual_recall": ("weight",),
+    "positional_semantic": ("target", "square", "direction", "position"),
 }
 
 

@@ -34,6 +34,7 @@ COMPILATIONS = {  # of the quick figures together, at most
     "low_rank": 20,
     "nearest_neighbor": 15,
     "factual_recall": 8,
+    "positional_semantic": 6,
     "task_diversity": 5,
     "random_walk": 15,
 }

@@ -70,6 +70,7 @@ AXES = {  # of each kind that a theory has: traced, size and evaluation
     "causal_graph": {"concentration": [0.5, 1.0], "length": [16, 8]},
     "task_diversity": {"ridge": [0.0, 0.1], "num_tasks": [8, 4]},
     "factual_recall": {"zipf": [0.0, 1.0], "num_subjects": [16, 8]},
+    "positional_semantic": {"ridge": [0.01, 0.1], "num_samples": [32, 16]},
 }
 
 
