@@ -267,6 +267,40 @@ def _ruled(ax: Axes, x: Any, y: Any, label: str, kind: str, how: dict[str, Any])
 
 
 @takes_labeled
+def medians(
+    ax: Axes, values: xr.DataArray, x: str, label: str = "", *, color: int | str = 0
+) -> None:
+    """Draw the median over `seed` against a dimension, with a band of the middle half of the runs.
+
+    Args:
+        ax: The panel to draw into.
+        values: An array over x and "seed".
+        x: The dimension along the horizontal axis.
+        label: The label of the line in the legend.
+        color: The index of the color and the marker, or one of `shades`.
+
+    Example:
+        >>> import xarray as xr
+        >>> from jaxtheory import plot
+        >>> figure, axes = plot.panels()
+        >>> values = xr.DataArray([[3.0, 2.0, 1.0]] * 6, dims=("seed", "step"))
+        >>> plot.medians(axes[0, 0], values.assign_coords(step=[0, 1, 2]), "step")
+        >>> plot.caption(figure)
+        'Lines: medians over n = 6 seeds; bands: the middle half of the runs.'
+    """
+    values = values.transpose("seed", x)
+    low, middle, high = np.nanquantile(values.values, [0.25, 0.5, 0.75], axis=0)
+    style = look(color)
+    (line,) = ax.plot(values[x].values, middle, markersize=3.2, label=label or None, **style)
+    shadow = ax.fill_between(
+        values[x].values, low, high, color=style["color"], alpha=0.2, linewidth=0
+    )
+    counts, seeds = np.isfinite(values.values).sum(0), values.sizes["seed"]
+    note = Drawn("median", label, line, low, high, least_and_most(counts), seeds=seeds)
+    notes(ax).extend([note._replace(counts=counts), Drawn("shadow", label, shadow)])
+
+
+@takes_labeled
 def dots(ax: Axes, at: Any, values: xr.DataArray, label: str = "", *, color: int | str = 0) -> None:
     """Draw dots at the means over `seed`, with bars of two standard errors.
 

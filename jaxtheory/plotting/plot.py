@@ -14,7 +14,7 @@ from jaxtheory.plotting.annotation.complete import add_caption
 from jaxtheory.plotting.annotation.thresholds import threshold
 from jaxtheory.plotting.colors import color_bar
 from jaxtheory.plotting.heat import boundary, cell_room, heat
-from jaxtheory.plotting.lines import bars, dots, law, lines, reference, series, theory
+from jaxtheory.plotting.lines import bars, dots, law, lines, medians, reference, series, theory
 from jaxtheory.plotting.panels import COLORS as COLORS
 from jaxtheory.plotting.panels import FEW as FEW
 from jaxtheory.plotting.panels import MARKERS as MARKERS
@@ -46,6 +46,7 @@ __all__ = [
     "law",
     "legend_below",
     "lines",
+    "medians",
     "numbers",
     "optimizers",
     "over_heat",

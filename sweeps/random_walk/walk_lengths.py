@@ -59,13 +59,12 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     for color, n in zip(plot.shades(len(lengths)), lengths, strict=True):
         some = data.isel({P: 0, "case": data[N].values == n})
         some = some.assign_coords(case=some[M].values / n).sortby("case").drop_duplicates("case")
-        plot.series(collapsed, sharpness(some) / n, "case", f"N = {n}", color=color)
+        plot.series(collapsed, sharpness(some), "case", f"N = {n}", color=color)
         plot.series(selected, right(some), "case", f"N = {n}", color=color)
     names = "positions, N", "−log(1 − attention on the parent)"
     plot.finish(growing, *names, "M = 4 $N^{1.5}$", xscale="log", yscale="log")
     at = f"p = {data[P].values[0]:g}"
-    label = "−log(1 − attention) / N"
-    plot.finish(collapsed, "M / N", label, at, xscale="log", yscale="log", legend=False)
+    plot.finish(collapsed, "M / N", names[1], at, xscale="log", yscale="log", legend=False)
     share = "share of seeds that select the parent"
     plot.finish(selected, "M / N", share, at, xscale="log", legend=False)
     selected.set_ylim(-0.03, 1.05)
