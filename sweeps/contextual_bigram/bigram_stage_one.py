@@ -50,7 +50,9 @@ def draw(data: xr.Dataset) -> plot.Drawing:
                 law = one.isel({T: 0}).mean() + np.log(one[T] / one[T][0]) / eta
                 plot.theory(ax, one[T], law, "", color=color, says="slope log T / η")
         scale = "linear" if linear else "log"
-        plot.finish(ax, "length T", label, f"B = {power(size)}", xscale="log", yscale=scale)
+        plot.finish(
+            ax, f"length T (B = {power(size)})", label.replace("-", "−"), xscale="log", yscale=scale
+        )
         plot.ticks(ax.xaxis, data[T].values)
     return figure
 

@@ -43,15 +43,14 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         plot.series(queries, runs.query_attention, "xi1", label, color=color)
         law = np.full(len(scales), (1 - r / 2) ** n[0])
         plot.theory(queries, scales, law, "", color=color, says="P(ρ* < 1 − r)")
-    plot.finish(losses, r"$\xi_1$", "2 L", f"N = {n[0]}", legend=False, **LOG)
-    plot.finish(
-        queries, r"$\xi_1$", "attention on the query", f"N = {n[0]}", xscale="log", legend=False
-    )
+    x = rf"$\xi_1$ (N = {n[0]})"
+    plot.finish(losses, x, "2 L", legend=False, **LOG)
+    plot.finish(queries, x, "attention on the query", xscale="log", legend=False)
     errors = ray(data, 2.0, scales).shift_error
     for color, xi1 in zip(plot.shades(len(scales)), scales, strict=True):
         plot.series(shifted, errors.sel(xi1=xi1) * np.exp(xi1), N, f"ξ1 = {xi1:g}", color=color)
     error = r"$e^{\xi_1}$ mean $(f - y_{i^*})^2$, $q = x_{i^*}$"
-    plot.finish(shifted, "examples N", error, "tests under shift, δ = 1, ξ2 = 2 ξ1", **LOG)
+    plot.finish(shifted, "examples N", error, "shift, δ = 1, ξ2 = 2 ξ1", **LOG)
     queries.set_ylim(-0.03, 1.03)
     for ax, values in ((losses, scales), (queries, scales), (shifted, n)):
         plot.ticks(ax.xaxis, values)

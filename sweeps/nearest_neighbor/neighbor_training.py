@@ -53,16 +53,13 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         course(ratios, runs.xi1 / runs.xi2, str(setting), color)
         course(losses, 2 * runs.test_loss, str(setting), color, 2 * law)
     t = late.step.where(late.step >= 50, drop=True).values
-    for ax, power, height in ((attention, -1 / 3, 0.9), (ratios, 0.1, 1.0)):
-        text = "$t^{-1/3}$" if power < 0 else "$t^{0.1}$"
-        plot.reference(ax, t, height * (t / t[0]) ** power, says=text)
-        ax.annotate(
-            text, (t[0], height), xytext=(0, 3), textcoords="offset points", fontsize=plot.SMALL
-        )
-    plot.finish(attention, "step t", "1 − attention on the nearest", legend=False, **LOG)
-    plot.finish(ratios, "step t", r"$\xi_1 / \xi_2$", legend=False, **LOG)
-    label = r"2 L, mean $(f - y_{i^*})^2$ on test prompts"
-    plot.finish(losses, "step t", label, legend=False, **LOG)
+    plot.reference(attention, t, 0.9 * (t / t[0]) ** (-1 / 3), says="the power of t in the title")
+    plot.reference(ratios, t, (t / t[0]) ** 0.1, says="the power of t in the title")
+    attention_label, loss_label = "1 − attention on the nearest", "2 L, test prompts"
+    plot.finish(attention, "step t", attention_label, "dotted: $t^{-1/3}$", legend=False, **LOG)
+    plot.finish(ratios, "step t", r"$\xi_1 / \xi_2$", "dotted: $t^{0.1}$", legend=False, **LOG)
+    plot.finish(losses, "step t", loss_label, "dashed: near ties", legend=False, **LOG)
+    ratios.set_ylim(0.1, 3)
     plot.legend_below(figure, losses)
     return figure
 

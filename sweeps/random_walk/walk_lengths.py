@@ -63,10 +63,9 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         plot.series(selected, right(some), "case", f"N = {n}", color=color)
     names = "positions, N", "−log(1 − attention on the parent)"
     plot.finish(growing, *names, "M = 4 $N^{1.5}$", xscale="log", yscale="log")
-    at = f"p = {data[P].values[0]:g}"
-    plot.finish(collapsed, "M / N", names[1], at, xscale="log", yscale="log", legend=False)
-    share = "share of seeds that select the parent"
-    plot.finish(selected, "M / N", share, at, xscale="log", legend=False)
+    at, share = f"M / N (p = {data[P].values[0]:g})", "share of seeds that select the parent"
+    plot.finish(collapsed, at, names[1], xscale="log", yscale="log", legend=False)
+    plot.finish(selected, at, share, xscale="log", legend=False)
     selected.set_ylim(-0.03, 1.05)
     plot.legend_below(figure, collapsed)
     return figure

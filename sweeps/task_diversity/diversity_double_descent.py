@@ -89,6 +89,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         plot.reference(ax, law[N], law.where(np.isfinite(law)), "law at these tasks and d")
         plot.reference(ax, None, 1.01, "", color=4, says="the answer 0, of error 1 + ρ")
         plot.finish(ax, r"$\tau = n / d^2$", "error", f"{k / d:g} d tasks", yscale="log")
+        ax.set_ylim(0.1, 1000)
     return figure
 
 
