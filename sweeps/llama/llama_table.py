@@ -52,36 +52,29 @@ def share_of_best(data: xr.Dataset) -> xr.DataArray:
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """Perplexity over that of the dense model, ours and the source's, by MLP; errors by layer."""
+    """Perplexity over that of the dense model, the source's and ours, by MLP; errors by layer."""
     ratios = data.ratio.values
-    figure, axes = plot.panels(
-        len(MLP) + 1, title="Perplexity and error of a pruned Llama", width=3.4
-    )
-    dense = data.perplexity.sel(attention="dense", mlp="dense", drop=True)
-    ours = (data.perplexity / dense).assign_coords(ratio=range(len(ratios))).rename(ratio="place")
-    names = [f"ours, {ratio:g}" for ratio in ratios] + ["source's, 0.5"]
+    title = "Perplexity and error of a pruned Llama"
+    figure, axes = plot.panels(len(MLP) + 1, title=title, width=3.4)
+    ours = data.perplexity / data.perplexity.sel(attention="dense", mlp="dense", drop=True)
+    names = ["source's, 0.5", *[f"ours, {ratio:g}" for ratio in ratios]]
     for ax, mlp in zip(axes[0], MLP, strict=False):
         for attention, color in COLORS.items():
             published = PUBLISHED[mlp].get(attention, np.nan) / PUBLISHED["dense"]["dense"]
             some = ours.sel(mlp=mlp, attention=attention, drop=True)
-            plot.dots(ax, range(len(ratios)), some, attention, color=color)
-            ax.plot(
-                [*range(len(names))],
-                [*some.mean("seed").values, published],
-                color=plot.COLORS[color],
-                marker=plot.MARKERS[color],
-                markersize=3.2,
-                linewidth=0.6,
-            )
+            style = {"color": plot.COLORS[color], "marker": plot.MARKERS[color], "linewidth": 0.6}
+            heights = [published, *some.mean("seed").values]
+            ax.plot(range(len(names)), heights, markersize=3.2, **style)
+            plot.dots(ax, range(1, len(names)), some, attention, color=color)
         plot.finish(ax, "", "perplexity / dense", f"MLP: {mlp}", legend=False, yscale="log")
-        ax.set_ylim(0.97, 5)
-        plot.ticks(ax.yaxis, [1, 1.5, 2, 3, 4])
+        ax.set_ylim(0.97, 1.1 * max(float(ours.mean("seed").max()), 3.7))
+        plot.ticks(ax.yaxis, [1, 1.5, 2, 3])
         plot.ticks(ax.xaxis, range(len(names)), names)
     error = data.attention_error.sel(ratio=ratios[-1], mlp="dense")
     for attention, color in COLORS.items():
         plot.series(axes[0, -1], error.sel(attention=attention), "layer", attention, color=color)
-    title = f"ratio {ratios[-1]:g}, dense MLP"
-    plot.finish(axes[0, -1], "layer", "error of the attention", title, legend=False)
+    at = f"ratio {ratios[-1]:g}, dense MLP"
+    plot.finish(axes[0, -1], "layer", "error of the attention", at, legend=False)
     axes[0, -1].set_ylim(0, 1.1 * float(error.max()))
     plot.legend_below(figure, axes[0, -1])
     plot.remark(figure, "The source's: Llama of 1B parameters, C4.")
