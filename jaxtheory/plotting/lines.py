@@ -324,7 +324,7 @@ def dots(ax: Axes, at: Any, values: xr.DataArray, label: str = "", *, color: int
         'Dots: means over n = 4 seeds'
     """
     style, (low, high) = look(color), _band(values)
-    (across,) = (dim for dim in values.dims if dim != "seed")
+    (across,) = (str(dim) for dim in values.dims if dim != "seed")
     named = [name for name, coordinate in values.coords.items() if across in coordinate.dims]
     placed_values = values.drop_vars(named).assign_coords({across: np.asarray(at)})
     line, note = _mean(ax, placed_values, across, label, style | {"linestyle": ""})
@@ -341,7 +341,7 @@ def bars(
     width: float,
     label: str = "",
     *,
-    color: int | str = 0,
+    color: int = 0,
 ) -> None:
     """Draw bars of the means over `seed`.
 

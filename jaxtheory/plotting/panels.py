@@ -117,7 +117,7 @@ def panels(
     return figure, axes.reshape(rows, columns)
 
 
-def shades(count: int) -> list[str]:
+def shades(count: int) -> list[Any]:
     """Return the colors of an ordered axis, from dark to light, for `color` of the functions here.
 
     Args:

@@ -1,6 +1,5 @@
 """How does training go on after one step from a pre-trained V, against that from the trivial V?"""
 
-import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
@@ -29,7 +28,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     draw_runs(axes[0, :2], data, names, counted=False)
     for color, run in enumerate(data.run.values):
         for place, name in enumerate(ROUNDED):
-            values = np.maximum(data[name].sel(run=run), 1e-5)
+            values = data[name].sel(run=run).clip(min=1e-5)
             draw_tasks(axes[0, 2], 4 * place + color, values, color)
     axes[0, 2].set_xticks([1, 5], [r"$\|A - Q\|_\mu$", r"$\|V - P\|_\mu$, best V"])
     plot.finish(axes[0, 2], "", "distance after rounding", yscale="log", legend=False)

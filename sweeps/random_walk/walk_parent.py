@@ -22,7 +22,8 @@ def edge(problem: Problem, config: Config) -> Any:
 
 def regained(result: xr.Dataset) -> xr.DataArray:
     """True for cells beyond the law where the parent scores most again, K by p."""
-    configs = [FIGURE.config.replace(num_states=int(k)) for k in result[K].values]
+    config: Any = FIGURE.config
+    configs = [config.replace(num_states=int(k)) for k in result[K].values]
     p = result["holds"][P].values
     rows = [jax.vmap(lambda x, c=c: laws.parent_margin(x, c))(p) >= 0 for c in configs]
     return xr.DataArray(rows, {K: result[K].values, P: p}) & (result[P] > result.law.mean("seed"))

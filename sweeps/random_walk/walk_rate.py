@@ -45,7 +45,7 @@ def excess(data: xr.Dataset) -> xr.DataArray:
 def draw(data: xr.Dataset) -> plot.Drawing:
     """Errors of V and of the output in t for two p, each law in the color of its runs."""
     figure, axes = plot.panels(len(SHOWN))
-    late = data.isel(step=data.step.values >= 3, **{B: -1}).where(right(data))
+    late = data.where(right(data)).isel({B: -1, "step": data.step.values >= 3})
     t = late.step.values
     for ax, (name, label) in zip(axes[0], SHOWN.items(), strict=True):
         for color, p in enumerate(data[P].values):
