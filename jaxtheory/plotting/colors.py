@@ -18,11 +18,14 @@ _CATEGORIES = ("#f0f0f0", *COLORS)
 def normalized(norm: Any, values: Any, vmin: float | None, vmax: float | None) -> Any:
     """Return the scale of colors for these values as a matplotlib Normalize.
 
-    norm: "linear" (or None), "log", "diverging" or a Normalize. Raises InputError for anything
-    else, for ends that do not increase, and for values that a logarithm does not have.
+    norm: "linear" (or None), "log", "diverging", a list of the edges of categories, or a Normalize.
+    Raises InputError for anything else, for ends that do not increase, and for values that a
+    logarithm does not have.
     """
-    from matplotlib.colors import CenteredNorm, LogNorm, Normalize
+    from matplotlib.colors import BoundaryNorm, CenteredNorm, LogNorm, Normalize
 
+    if isinstance(norm, list):
+        return BoundaryNorm(norm, len(norm) - 1)
     if isinstance(norm, Normalize):
         if vmin is not None or vmax is not None:
             raise InputError("vmin, vmax: a Normalize has its own; set them there")

@@ -51,7 +51,7 @@ def heat(
         label: The label of the color bar.
         digits: The number of decimals in the cells; None writes no numbers.
         norm: The scale of the colors: "linear", "log", "diverging" for differences, whose colors
-            part at 0, or a Normalize. A BoundaryNorm gives categories their colors.
+            part at 0, a list of the edges of categories, or a Normalize.
         vmin: The value at which the colors begin; the color bar ends at the data.
         vmax: The value at which the colors end.
         width: The width of the panel in inches, with its labels and the color bar; None leaves the

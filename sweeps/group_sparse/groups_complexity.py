@@ -5,6 +5,8 @@ it selects less for larger k (attention of 0.96 at k = 3, 0.81 at k = 8), which 
 many samples.
 """
 
+from typing import Any
+
 import numpy as np
 import xarray as xr
 
@@ -28,6 +30,7 @@ SIZES = [(f"d = D = {k}", k, k, 12 / k**2) for k in (3, 4, 6, 8)]
 FIELDS = f"size group_dim {D} {ETA}"
 RECORD = [TAU + m for m in (0, 5, 10, 20, 40, 60, 100, 150, 200, 300, 400, 600, MOST)]
 
+LOG: dict[str, Any] = {"xscale": "log", "yscale": "log"}
 REACHED = 0.1  # the error epsilon at which samples are counted
 
 
@@ -84,37 +87,14 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     figure, ((falls, ratios, against_k),) = plot.panels(
         3, width=3.6, height=3.2, title=f"d = D = k, γ = {data.margin.values[0]:g}"
     )
-    runs = data.isel(margin=0)
-    names = data["size"].values
+    error, names = frozen(errors(data)).isel(margin=0), data["size"].values
+    late = error.sel(samples=slice(20, None))
+    scaled = late * late.samples / np.log(late.samples) ** 2
     for color, size in zip(plot.shades(len(names)), names, strict=True):
-        error = frozen(errors(runs)).sel(size=size)
-        plot.series(
-            falls,
-            1 - frozen(accuracy(runs, MOST)).sel(size=size),
-            "samples",
-            str(size),
-            color=color,
-        )
-        late = error.sel(samples=slice(20, None))
-        scaled = late * late.samples / np.log(late.samples) ** 2
-        plot.series(ratios, scaled, "samples", str(size), color=color)
-    plot.finish(
-        falls,
-        "downstream samples n",
-        "downstream test error",
-        xscale="log",
-        yscale="log",
-        legend=False,
-    )
-    plot.finish(
-        ratios,
-        "downstream samples n",
-        "error · n / log² n",
-        xscale="log",
-        yscale="log",
-        legend=False,
-    )
-    for ax in (falls, ratios):
+        for ax, values in ((falls, error), (ratios, scaled)):
+            plot.series(ax, values.sel(size=size), "samples", str(size), color=color)
+    for ax, label in ((falls, "downstream test error"), (ratios, "error · n / log² n")):
+        plot.finish(ax, "downstream samples n", label, legend=False, **LOG)
         plot.ticks(ax.xaxis, [10, 30, 100, 300, 800])
     k, samples = data.group_dim.values, needed(errors(data).mean("seed"))
     for color, gamma in enumerate(data.margin.values):
@@ -123,7 +103,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
             text = f"{'W frozen' if way is frozen else 'logistic'}, γ = {gamma:g}"
             against_k.plot(k, counts, mark, color=plot.COLORS[color], label=text, markersize=3.2)
     label = f"samples to an error of {REACHED:g}"
-    plot.finish(against_k, "k = d = D", label, xscale="log", yscale="log")
+    plot.finish(against_k, "k = d = D", label, **LOG)
     plot.ticks(against_k.xaxis, k)
     plot.legend_below(figure, falls)
     return figure

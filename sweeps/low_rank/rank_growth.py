@@ -60,13 +60,16 @@ def draw(data: xr.Dataset) -> plot.Drawing:
                 label = f"{name}, {matrix}"
                 plot.series(ax, some / some.isel(T=0, drop=True), "T", label, color=2 * color + k)
     T = diagonal(data, names[0])["T"].values
-    plot.theory(growing, T, np.sqrt(np.log(T) / np.log(T[0])), r"$\sqrt{\log T}$")
-    plot.theory(falling, T, T[0] / T, "1/T")
-    for ax, block in ((growing, "relevant diagonal"), (falling, "relevant cross terms")):
+    plot.theory(growing, T, np.sqrt(np.log(T) / np.log(T[0])), "", says="the laws")
+    plot.theory(falling, T, T[0] / T, "", says="the laws")
+    for ax, block, law in (
+        (growing, "relevant diagonal", r"$\sqrt{\log T}$"),
+        (falling, "relevant cross terms", "1/T"),
+    ):
         label = f"{block} / at T = {T[0]}"
-        plot.finish(ax, "steps T = const / η", label, xscale="log", legend=False)
+        plot.finish(ax, "steps T = const / η", label, f"dashed: {law}", xscale="log", legend=False)
         plot.ticks(ax.xaxis, T)
-    plot.legend_below(figure, growing, falling)
+    plot.legend_below(figure, growing)
     return figure
 
 

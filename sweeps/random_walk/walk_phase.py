@@ -21,14 +21,12 @@ def commonest_stray(data: xr.Dataset) -> xr.DataArray:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """By K and p: the share of seeds that select the parent, and the lag that others select."""
-    from matplotlib.colors import BoundaryNorm
-
     figure, ((shares, strays),) = plot.panels(2, title=end(data), width=3.6, height=3.2)
     selected = right(data).astype(float)
     plot.heat(shares, selected, K, P, label="share of seeds that select the parent", vmin=0, vmax=1)
-    lags = BoundaryNorm([1, 2, 3, 4, 1000], 4)
+    edges = [1, 2, 3, 4, 1000]
     label = "lag that most of the other seeds select"
-    plot.heat(strays, commonest_stray(data), K, P, label=label, digits=0, norm=lags)
+    plot.heat(strays, commonest_stray(data), K, P, label=label, digits=0, norm=edges)
     bar = strays.collections[0].colorbar
     bar.set_ticks([1.5, 2.5, 3.5, 500], labels=["no other", "2", "3", "more"])
     for ax in (shares, strays):

@@ -177,7 +177,7 @@ def test_medians_have_a_band_of_the_middle_half():
 
 
 def test_numbers_have_ordered_colors():
-    figure, ((ax,),) = plot.panels()
+    _, ((ax,),) = plot.panels()
     values = xr.DataArray(np.ones((6, 2, 3)), dims=("seed", "t", "k"))
     plot.lines(ax, values.assign_coords(t=[0, 1], k=[1, 2, 4]), "t", "k")
     assert [line.get_color() for line in ax.lines] == plot.shades(3)
