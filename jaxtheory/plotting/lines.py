@@ -34,8 +34,9 @@ def series(
     """Draw the mean over `seed` against a dimension, with a band of two standard errors.
 
     The band is cut to the range of the runs. Runs that are NaN throughout are left out, and the
-    caption says how many they are. Points whose mean leaves out runs have open marks with the
-    number of runs that are left. `lines` draws a line for each entry of a further dimension.
+    caption says how many they are. Points whose mean leaves out a tenth of the runs behind others
+    have open marks with the number of runs that are left. `lines` draws a line for each entry of a
+    further dimension.
 
     Args:
         ax: The panel to draw into.

@@ -51,27 +51,12 @@ def tasks(data: xr.Dataset) -> str:
     )
 
 
-def draw_runs(
-    axes: Any,
-    data: xr.Dataset,
-    names: Iterable[str],
-    *,
-    log: bool = True,
-    counted: bool = True,
-    **options: Any,
-) -> None:
-    """A panel per curve, a color per kind of run.
-
-    `counted`: the caption says how many runs are left out. `options` are those of `plot.series`.
-    """
+def draw_runs(axes: Any, data: xr.Dataset, names: Iterable[str], *, log: bool = True) -> None:
+    """A panel per curve, a color per kind of run."""
     for ax, name in zip(axes, names, strict=False):
         for color, run in enumerate(data.run.values):
-            values = (
-                data[name].sel(run=run)
-                if counted
-                else data[name].sel(run=run).dropna("seed", how="all")
-            )
-            plot.series(ax, values, "step", str(run), color=color, markers=False, **options)
+            values = data[name].sel(run=run)
+            plot.series(ax, values, "step", str(run), color=color, markers=False)
         scale = "log" if log and name in LOGARITHMIC else "linear"
         plot.finish(ax, "step t", (CURVES | ALPHAS)[name], yscale=scale, legend=False)
 

@@ -35,7 +35,6 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         for i, lam in enumerate(data.l1.values):
             for j, algorithm in enumerate(data.algorithm.values):
                 values = data[name].sel(l1=lam, algorithm=algorithm).where(good.sel(l1=lam))
-                values = values.dropna("seed", how="all")
                 text = ("proximal" if lam else "SGD") + (", simulated" if j else ", mini-batches")
                 plot.series(ax, values, "step", text, color=2 * i + j, markers=False)
         plot.finish(ax, "step t", label, legend=False)

@@ -25,7 +25,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         3, title=f"After one step from a pre-trained V{at(FIGURE, data)}, {tasks}", width=3.3
     )
     names = ("relative_excess_loss", "attention_cosine")
-    draw_runs(axes[0, :2], data, names, counted=False)
+    draw_runs(axes[0, :2], data, names)
     for color, run in enumerate(data.run.values):
         for place, name in enumerate(ROUNDED):
             values = data[name].sel(run=run).clip(min=1e-5)

@@ -163,7 +163,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     figure, axes = plot.panels(
         4, title=f"Proximal steps against SGD{at(FIGURE, data)}, {tasks(data)}", width=3.3
     )
-    draw_runs(axes[0, :3], shown, CURVES, counted=False)
+    draw_runs(axes[0, :3], shown, CURVES)
     plot.legend_below(figure, axes[0, 0])
     last_axis, ratios = axes[0, 3], over_sgd(data).dropna("seed", how="all")
     for k, gap in enumerate(ratios if ratios.sizes["seed"] else ()):

@@ -24,7 +24,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     )
     figure, axes = plot.panels(4, title=f"The source's set-up{at(FIGURE, data)}: {runs}", width=3.2)
     names = [*CURVES][:3]
-    draw_runs(axes[0], shown, [*names, "attention_alignment"], log=False, counted=False)
+    draw_runs(axes[0], shown, [*names, "attention_alignment"], log=False)
     for ax, name in zip(axes[0, :3], names, strict=True):
         ax.set_ylim(0, 1.1 * float(shown[name].mean("seed").max()))
     noiseless = data.predicted_attention_alignment_population.isel(run=0).mean("seed")

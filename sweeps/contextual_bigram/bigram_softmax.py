@@ -50,7 +50,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
             plot.series(axes[0, 0], early.sel(metric=name), "step", label, color=color)
     plot.finish(axes[0, 0], "step t", "softmax, κ = T / SGD")
     names = ("attention_cosine", "relative_excess_loss")
-    draw_runs(axes[0, 1:], data.where(right(data)), names, counted=False)
+    draw_runs(axes[0, 1:], data.where(right(data)), names)
     plot.reference(axes[0, 1], None, np.sqrt(0.5), says=r"$\sqrt{1/2}$")
     plot.legend_below(figure, axes[0, 1])
     return figure

@@ -12,7 +12,7 @@ from jaxtheory.plotting.annotation.captions import Drawn, notes
 from jaxtheory.plotting.annotation.places import Obstacles, size_of, write
 
 _LARGEST, _SMALL, _SMALLEST, _TINY = 6.5, 5.0, 4.4, 3.8  # points; small: the number of runs
-_FEWER = 0.9  # of the seeds: means over fewer are marked
+_FEWER = 0.9  # of the runs behind other points of a curve: means over fewer are marked
 _DIGIT = 0.62 / 72  # inches per point of font size: the width of a digit
 _AMONG = 8  # marks along a line of many points, about
 _COUNTS = "_jaxtheory_counts"  # of a panel: the numbers of runs at its points
@@ -27,9 +27,9 @@ def least_and_most(counts: np.ndarray) -> tuple[int, int]:
 
 
 def mark_points(ax: Any, line: Any, n: np.ndarray, seeds: int) -> None:
-    """Draw open marks where a mean leaves out a tenth, with the number where it changes."""
+    """Draw open marks where a mean leaves out runs that others have, with their number."""
     x, y = line.get_xdata(), np.asarray(line.get_ydata(), float)
-    partial = (n > 0) & (n < _FEWER * seeds)
+    partial = (n > 0) & (n < _FEWER * n.max(initial=0))
     if not partial.any():
         return
     changes = partial & (n != np.concatenate([[seeds], n[:-1]]))
