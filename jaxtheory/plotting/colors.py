@@ -7,31 +7,40 @@ import numpy as np
 from jaxtheory.plotting.annotation.captions import broken
 from jaxtheory.plotting.annotation.grid import remember_bar
 from jaxtheory.plotting.annotation.sizes import LETTER, SMALL, TEXT, points
-from jaxtheory.plotting.panels import Axes, plain_numbers, room
+from jaxtheory.plotting.panels import COLORS, Axes, plain_numbers, room
 from jaxtheory.texts.errors import InputError
 
 MAP = "cividis"  # also for readers who do not see colors
+_DIVERGING = "PuOr_r"  # of differences
+_CATEGORIES = ("#f0f0f0", *COLORS)
 
 
 def normalized(norm: Any, values: Any, vmin: float | None, vmax: float | None) -> Any:
     """Return the scale of colors for these values as a matplotlib Normalize.
 
-    norm: "linear" (or None), "log" or a Normalize. Raises InputError for anything else, for ends
-    that do not increase, and for values that a logarithm does not have.
+    norm: "linear" (or None), "log", "diverging", a list of the edges of categories, or a Normalize.
+    Raises InputError for anything else, for ends that do not increase, and for values that a
+    logarithm does not have.
     """
-    from matplotlib.colors import LogNorm, Normalize
+    from matplotlib.colors import BoundaryNorm, CenteredNorm, LogNorm, Normalize
 
+    if isinstance(norm, list):
+        return BoundaryNorm(norm, len(norm) - 1)
     if isinstance(norm, Normalize):
         if vmin is not None or vmax is not None:
             raise InputError("vmin, vmax: a Normalize has its own; set them there")
         return norm
-    if norm not in (None, "linear", "log"):
-        raise InputError(f'norm = {norm!r}: must be "linear", "log" or a matplotlib Normalize')
+    if norm not in (None, "linear", "log", "diverging"):
+        raise InputError(
+            f'norm = {norm!r}: must be "linear", "log", "diverging" or a matplotlib Normalize'
+        )
     ends = [end for end in (vmin, vmax) if end is not None]
     if len(ends) == 2 and not ends[0] < ends[1]:
         raise InputError(f"vmin = {vmin!r}: must be less than vmax = {vmax!r}")
     finite = np.asarray(values, float)
     finite = finite[np.isfinite(finite)]
+    if norm == "diverging":
+        return CenteredNorm(0, max(map(abs, ends or finite), default=1.0) or 1.0)
     if norm != "log" or not finite.size:
         return Normalize(vmin, vmax)
     if beyond := int((finite <= 0).sum()) + sum(end <= 0 for end in ends):
@@ -42,11 +51,20 @@ def normalized(norm: Any, values: Any, vmin: float | None, vmax: float | None) -
     return LogNorm(vmin, vmax)
 
 
+def map_of(scale: Any) -> Any:
+    """Return the colors of a scale: diverging, those of categories, or from dark to light."""
+    from matplotlib.colors import BoundaryNorm, CenteredNorm, ListedColormap
+
+    if isinstance(scale, BoundaryNorm):
+        return ListedColormap(_CATEGORIES[: scale.Ncmap])
+    return _DIVERGING if isinstance(scale, CenteredNorm) else MAP
+
+
 def colored_by(scale: Any, values: np.ndarray) -> Any:
     """Return what gives numbers their colors on a scale, and has a color bar for these values."""
     from matplotlib.cm import ScalarMappable
 
-    picture = ScalarMappable(scale, MAP)
+    picture = ScalarMappable(scale, map_of(scale))
     picture.set_array(np.asarray(values, float))
     picture.autoscale_None()
     return picture
@@ -83,12 +101,5 @@ def color_bar(ax: Axes, picture: Any, label: str = "") -> None:
     drawn.outline.set_linewidth(0.6)
     if drawn.ax.get_yscale() == "log":
         plain_numbers(drawn.ax.yaxis)
-    if len(values) and values.min() < values.max():
+    if len(values) and values.min() < values.max() and not hasattr(picture.norm, "boundaries"):
         drawn.ax.set_ylim(max(low, values.min()), min(high, values.max()))
-
-
-def add_rim(text: Any, color: Any) -> None:
-    """Give the letters of a text a rim of a color, so that they can be read over lines."""
-    from matplotlib.patheffects import withStroke
-
-    text.set_path_effects([withStroke(linewidth=2.0, foreground=color)])

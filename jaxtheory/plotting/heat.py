@@ -12,7 +12,7 @@ from jaxtheory.engine.results.statistics import BEHIND, OF_SEEDS, average, count
 from jaxtheory.plotting.annotation.captions import Drawn, notes
 from jaxtheory.plotting.annotation.marks import least_and_most, mark_cells, write_cells
 from jaxtheory.plotting.annotation.sizes import LETTER, SMALL, TEXT, points
-from jaxtheory.plotting.colors import MAP, color_bar, normalized
+from jaxtheory.plotting.colors import color_bar, map_of, normalized
 from jaxtheory.plotting.entries import select
 from jaxtheory.plotting.panels import MANY, Axes, Figure, figure_of, placed, room
 
@@ -28,7 +28,7 @@ def heat(
     *,
     at: Mapping[str, Any] | None = None,
     label: str = "",
-    digits: int = 2,
+    digits: int | None = 2,
     norm: Any = None,
     vmin: float | None = None,
     vmax: float | None = None,
@@ -49,8 +49,9 @@ def heat(
         y: The dimension along the vertical axis.
         at: The entry of each further dimension, for instance {"pruner": "wanda"}.
         label: The label of the color bar.
-        digits: The number of decimals in the cells.
-        norm: The scale of the colors: "linear", "log", or a matplotlib Normalize.
+        digits: The number of decimals in the cells; None writes no numbers.
+        norm: The scale of the colors: "linear", "log", "diverging" for differences, whose colors
+            part at 0, a list of the edges of categories, or a Normalize.
         vmin: The value at which the colors begin; the color bar ends at the data.
         vmax: The value at which the colors end.
         width: The width of the panel in inches, with its labels and the color bar; None leaves the
@@ -84,16 +85,17 @@ def heat(
     scale = normalized(norm, table.values, vmin, vmax)
     ax = placed(ax, width)
     picture = ax.pcolormesh(
-        np.arange(columns + 1), np.arange(rows + 1), table.values, cmap=MAP, norm=scale
+        np.arange(columns + 1), np.arange(rows + 1), table.values, cmap=map_of(scale), norm=scale
     )
     empty = ~np.isfinite(table.values)
     counts = np.where(empty, 0, 1 if over is None else over.transpose(y, x).values)
     mark_cells(ax, counts, seeds)
-    least = 10**-digits if norm == "log" else 0.0
-    text_of = lambda v: _text(v, digits, least)
-    texts = np.array([[text_of(v) for v in row] for row in table.values.tolist()], object)
     cell = cell_room(ax, rows, columns)
-    write_cells(ax, picture, texts, counts, seeds, cell)
+    if digits is not None:
+        least = 10**-digits if norm == "log" else 0.0
+        text_of = lambda v: _text(v, digits, least)
+        texts = np.array([[text_of(v) for v in row] for row in table.values.tolist()], object)
+        write_cells(ax, picture, texts, counts, seeds, cell)
     ax.set_xlim(0, columns)
     ax.set_ylim(0, rows)
     names = [[v if isinstance(v, str) else f"{v:g}" for v in table[d].values] for d in (x, y)]

@@ -12,7 +12,7 @@ from jaxtheory.plotting.annotation.captions import Drawn, notes
 from jaxtheory.plotting.annotation.marks import least_and_most, mark_bars, mark_points
 from jaxtheory.plotting.colors import color_bar, colored_by, normalized
 from jaxtheory.plotting.entries import select
-from jaxtheory.plotting.panels import COLORS, FEW, MARKERS, Axes, Figure, figure_of, placed
+from jaxtheory.plotting.panels import COLORS, FEW, Axes, Figure, figure_of, look, placed, shades
 from jaxtheory.texts.errors import InputError
 
 _GRAY = "#444444"
@@ -26,7 +26,7 @@ def series(
     x: str,
     label: str = "",
     *,
-    color: int = 0,
+    color: int | str = 0,
     seeds: bool = False,
     markers: bool | None = None,
     at: Mapping[str, Any] | None = None,
@@ -34,15 +34,16 @@ def series(
     """Draw the mean over `seed` against a dimension, with a band of two standard errors.
 
     The band is cut to the range of the runs. Runs that are NaN throughout are left out, and the
-    caption says how many they are. Points whose mean leaves out runs have open marks with the
-    number of runs that are left. `lines` draws a line for each entry of a further dimension.
+    caption says how many they are. Points whose mean leaves out a tenth of the runs behind others
+    have open marks with the number of runs that are left. `lines` draws a line for each entry of a
+    further dimension.
 
     Args:
         ax: The panel to draw into.
         values: An array over x and, optionally, "seed". Dimensions of length 1 are dropped.
         x: The dimension along the horizontal axis.
         label: The label of the line in the legend.
-        color: The index of the color and the marker.
+        color: The index of the color and the marker, or one of `shades`.
         seeds: True draws a thin line per seed in place of the band, as for fewer than 5 seeds.
         markers: True draws marks at all points, False at a few places along the line, so that
             lines differ without colors; None at all of at most 20 points.
@@ -62,12 +63,13 @@ def series(
     """
     values = _of_seeds(values, (x,), at)
     single = values.sizes["seed"] > 1 and (seeds or bool(average(values).n.max() < FEW))
-    shade = COLORS[color % len(COLORS)]
-    style: dict[str, Any] = {"color": shade, "marker": MARKERS[color % len(MARKERS)]}
+    style = look(color)
+    shade = style["color"]
     has_marks = _has_marks(values, x, markers)
     finite = bool(np.isfinite(average(values).mean).any())
     if not has_marks and finite:  # matplotlib cannot space marks along a line without a point
-        style["markevery"] = (_SHIFT * (1 + color % 4), _SPACING)
+        shift = 1 + color % 4 if isinstance(color, int) else 1
+        style["markevery"] = (_SHIFT * shift, _SPACING)
     line, note = _mean(ax, values, x, label, style)
     places = values[x].values
     if single:
@@ -79,15 +81,20 @@ def series(
             notes(ax).append(Drawn("run", label, thin))
         note = note._replace(kind="runs")
     elif values.sizes["seed"] > 1:
-        means, runs = average(values), values.where(np.isfinite(values))
-        lower: Any = np.fmax(means.mean - 2 * means.error, runs.min("seed"))
-        upper: Any = np.fmin(means.mean + 2 * means.error, runs.max("seed"))
-        low, high = lower.values, upper.values
+        low, high = _band(values)
         shadow = ax.fill_between(places, low, high, color=shade, alpha=0.2, linewidth=0)
         notes(ax).append(Drawn("shadow", label, shadow))
         note = note._replace(low=low, high=high)
     notes(ax).append(note)
     mark_points(ax, line, note.counts, note.seeds)
+
+
+def _band(values: xr.DataArray) -> tuple[Any, Any]:
+    """Two standard errors to either side of the mean, cut to the range of the runs."""
+    means, runs = average(values), values.where(np.isfinite(values))
+    lower: Any = np.fmax(means.mean - 2 * means.error, runs.min("seed"))
+    upper: Any = np.fmin(means.mean + 2 * means.error, runs.max("seed"))
+    return lower.values, upper.values
 
 
 def _of_seeds(values: xr.DataArray, dims: tuple[str, ...], at: Any) -> xr.DataArray:
@@ -135,8 +142,9 @@ def lines(
 ) -> Figure:
     """Draw a line for each entry of a dimension: an axis of a sweep, or one of a metric.
 
-    Up to 7 entries are drawn as `series` does, with a legend entry each. More numbers than that, or
-    numbers with a `norm`, give lines in the colors of a color bar, without bands.
+    Up to 7 entries are drawn as `series` does, with a legend entry each; numbers in the colors of
+    `shades`. More numbers than that, or numbers with a `norm`, give lines in the colors of a color
+    bar, without bands.
 
     Args:
         ax: The panel to draw into; None makes a figure.
@@ -182,7 +190,8 @@ def lines(
     curves = [values.isel({along: k}, drop=True) for k in range(len(entries))]
     if not colored:
         ax = placed(ax, width)
-        for color, (entry, one) in enumerate(zip(entries, curves, strict=True)):
+        colors: Any = shades(len(entries)) if numbers else range(len(entries))
+        for color, entry, one in zip(colors, entries, curves, strict=True):
             series(ax, one, x, f"{name} = {entry:g}" if numbers else str(entry), color=color)
         return figure_of(ax)
     scale = normalized(norm, entries, vmin, vmax)
@@ -199,7 +208,7 @@ def lines(
 
 
 def theory(
-    ax: Axes, x: Any, y: Any, label: str, *, color: int | None = None, says: str = ""
+    ax: Axes, x: Any, y: Any, label: str, *, color: int | str | None = None, says: str = ""
 ) -> None:
     """Draw a curve of the theory as a dashed line.
 
@@ -208,7 +217,7 @@ def theory(
         x: The values along the horizontal axis; unused for a constant y.
         y: The values of the curve, or a number for a line across the panel.
         label: The label of the line in the legend.
-        color: The index of the color of the runs that it belongs to; None draws in black.
+        color: The color of the runs that it belongs to, as there; None draws in black.
         says: The description of the line in the caption, by default its label.
 
     Example:
@@ -222,7 +231,7 @@ def theory(
 
 
 def reference(
-    ax: Axes, x: Any, y: Any, label: str = "", *, color: int | None = None, says: str = ""
+    ax: Axes, x: Any, y: Any, label: str = "", *, color: int | str | None = None, says: str = ""
 ) -> None:
     """Draw a dotted line to compare with that is not a theory, such as equality or chance.
 
@@ -231,7 +240,7 @@ def reference(
         x: The values along the horizontal axis; unused for a constant y.
         y: The values of the curve, or a number for a line across the panel.
         label: The label of the line in the legend.
-        color: The index of the color; None draws in black.
+        color: The index of the color, or one of `shades`; None draws in black.
         says: The description of the line in the caption, by default its label.
 
     Example:
@@ -247,7 +256,7 @@ def reference(
 def _ruled(ax: Axes, x: Any, y: Any, label: str, kind: str, how: dict[str, Any]) -> None:
     style: dict[str, Any] = {
         "linestyle": "--" if kind == "theory" else ":",
-        "color": "black" if how["color"] is None else COLORS[how["color"] % len(COLORS)],
+        "color": "black" if how["color"] is None else look(how["color"])["color"],
         "linewidth": 1.0,
         "label": label or None,
     }
@@ -256,6 +265,73 @@ def _ruled(ax: Axes, x: Any, y: Any, label: str, kind: str, how: dict[str, Any])
     else:
         (line,) = ax.plot(np.asarray(x), np.asarray(y), **style)
     notes(ax).append(Drawn(kind, how["says"], line))
+
+
+@takes_labeled
+def medians(
+    ax: Axes, values: xr.DataArray, x: str, label: str = "", *, color: int | str = 0
+) -> None:
+    """Draw the median over `seed` against a dimension, with a band of the middle half of the runs.
+
+    Args:
+        ax: The panel to draw into.
+        values: An array over x and "seed".
+        x: The dimension along the horizontal axis.
+        label: The label of the line in the legend.
+        color: The index of the color and the marker, or one of `shades`.
+
+    Example:
+        >>> import xarray as xr
+        >>> from jaxtheory import plot
+        >>> figure, axes = plot.panels()
+        >>> values = xr.DataArray([[3.0, 2.0, 1.0]] * 6, dims=("seed", "step"))
+        >>> plot.medians(axes[0, 0], values.assign_coords(step=[0, 1, 2]), "step")
+        >>> plot.caption(figure)
+        'Lines: medians over n = 6 seeds; bands: the middle half of the runs.'
+    """
+    values = values.transpose("seed", x)
+    low, middle, high = np.nanquantile(values.values, [0.25, 0.5, 0.75], axis=0)
+    style = look(color)
+    (line,) = ax.plot(values[x].values, middle, markersize=3.2, label=label or None, **style)
+    shadow = ax.fill_between(
+        values[x].values, low, high, color=style["color"], alpha=0.2, linewidth=0
+    )
+    counts, seeds = np.isfinite(values.values).sum(0), values.sizes["seed"]
+    note = Drawn("median", label, line, low, high, least_and_most(counts), seeds=seeds)
+    notes(ax).extend([note._replace(counts=counts), Drawn("shadow", label, shadow)])
+
+
+@takes_labeled
+def dots(ax: Axes, at: Any, values: xr.DataArray, label: str = "", *, color: int | str = 0) -> None:
+    """Draw dots at the means over `seed`, with bars of two standard errors.
+
+    The bars are cut to the range of the runs.
+
+    Args:
+        ax: The panel to draw into.
+        at: The horizontal places of the dots.
+        values: An array over "seed" and one other dimension, of which each value has a dot.
+        label: The label of the dots in the legend.
+        color: The index of the color and the marker, or one of `shades`.
+
+    Example:
+        >>> import numpy as np
+        >>> import xarray as xr
+        >>> from jaxtheory import plot
+        >>> figure, axes = plot.panels()
+        >>> values = xr.DataArray(np.ones((4, 2)), dims=("seed", "method"))
+        >>> plot.dots(axes[0, 0], np.arange(2), values)
+        >>> plot.caption(figure).partition(";")[0]
+        'Dots: means over n = 4 seeds'
+    """
+    style, (low, high) = look(color), _band(values)
+    (across,) = (str(dim) for dim in values.dims if dim != "seed")
+    named = [name for name, coordinate in values.coords.items() if across in coordinate.dims]
+    placed_values = values.drop_vars(named).assign_coords({across: np.asarray(at)})
+    line, note = _mean(ax, placed_values, across, label, style | {"linestyle": ""})
+    shadow = ax.vlines(np.asarray(at), low, high, color=style["color"], linewidth=1.0)
+    notes(ax).extend([note._replace(kind="dots", low=low, high=high), Drawn("shadow", "", shadow)])
+    mark_points(ax, line, note.counts, note.seeds)
 
 
 @takes_labeled

@@ -35,6 +35,7 @@ COLORS = (
     "#8C6D46",
 )  # Okabe and Ito, safe for color-blind readers; brown for their black, which is for theory
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+_ORDERED, _LIGHTEST = "viridis", 0.82  # beyond, yellow is hard to see on white
 WIDTH = 6.7  # inches, 17 cm: the width of the text on a page
 FEW = 5  # seeds; with fewer, single runs are drawn and no band
 MANY = 1e5  # a number in a cell is written with a power of ten from here on
@@ -116,6 +117,33 @@ def panels(
     if title:
         write_title(figure, title)
     return figure, axes.reshape(rows, columns)
+
+
+def shades(count: int) -> list[Any]:
+    """Return the colors of an ordered axis, from dark to light, for `color` of the functions here.
+
+    Args:
+        count: The number of entries.
+
+    Returns:
+        The colors.
+
+    Example:
+        >>> from jaxtheory import plot
+        >>> plot.shades(2)
+        ['#440154', '#74d055']
+    """
+    from matplotlib import colormaps
+    from matplotlib.colors import to_hex
+
+    return [to_hex(color) for color in colormaps[_ORDERED](np.linspace(0, _LIGHTEST, count))]
+
+
+def look(color: int | str) -> dict[str, Any]:
+    """Return the color and the marker of an index, or a color of `shades` with a round marker."""
+    if isinstance(color, str):
+        return {"color": color, "marker": "o"}
+    return {"color": COLORS[color % len(COLORS)], "marker": MARKERS[color % len(MARKERS)]}
 
 
 def write_title(figure: Any, title: str) -> None:

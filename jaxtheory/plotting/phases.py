@@ -8,7 +8,6 @@ import xarray as xr
 from jaxtheory.engine.results.labeled import takes_labeled
 from jaxtheory.engine.results.statistics import average
 from jaxtheory.plotting.annotation.captions import Drawn, notes
-from jaxtheory.plotting.colors import add_rim
 from jaxtheory.plotting.heat import heat
 from jaxtheory.plotting.panels import Axes
 
@@ -24,7 +23,7 @@ def over_heat(
     measured: bool = False,
     scale: Literal["log", "linear"] = "log",
 ) -> None:
-    """Draw a curve over a `heat`, for instance the boundary of its phases.
+    """Draw a curve over a `heat`, for instance the boundary of its phases, in place of its numbers.
 
     Args:
         ax: The panel of the heat map.
@@ -61,19 +60,8 @@ def over_heat(
         (line,) = ax.plot(places, height, color=color, linewidth=width, linestyle=style)
         notes(ax).append(Drawn("edge", "", line))
     notes(ax).append(Drawn("outline" if measured else "boundary", says, line))
-    _above_lines(ax)
-
-
-def _above_lines(ax: Axes) -> None:
-    """Write the numbers of the cells above curves, each with a rim in the color of its cell."""
-    cells: Any = next((part for part in ax.collections if hasattr(part, "get_coordinates")), None)
-    if cells is None:
-        return
-    values = cells.get_array().reshape([length - 1 for length in cells.get_coordinates().shape[:2]])
-    for text in ax.texts:
-        x, y = text.get_position()
-        add_rim(text, cells.to_rgba(values[int(y), int(x)]))
-        text.set_zorder(4)
+    for text in [*ax.texts]:  # a number under a line cannot be read
+        text.remove()
 
 
 @takes_labeled

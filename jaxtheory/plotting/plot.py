@@ -14,14 +14,14 @@ from jaxtheory.plotting.annotation.complete import add_caption
 from jaxtheory.plotting.annotation.thresholds import threshold
 from jaxtheory.plotting.colors import color_bar
 from jaxtheory.plotting.heat import boundary, cell_room, heat
-from jaxtheory.plotting.lines import bars, law, lines, reference, series, theory
+from jaxtheory.plotting.lines import bars, dots, law, lines, medians, reference, series, theory
 from jaxtheory.plotting.panels import COLORS as COLORS
 from jaxtheory.plotting.panels import FEW as FEW
 from jaxtheory.plotting.panels import MARKERS as MARKERS
 from jaxtheory.plotting.panels import SMALL as SMALL
 from jaxtheory.plotting.panels import STYLE as STYLE
 from jaxtheory.plotting.panels import WIDTH as WIDTH
-from jaxtheory.plotting.panels import finish, legend_below, panels, room, ticks
+from jaxtheory.plotting.panels import finish, legend_below, panels, room, shades, ticks
 from jaxtheory.plotting.phases import over_heat, phases
 
 if TYPE_CHECKING:
@@ -40,11 +40,13 @@ __all__ = [
     "cell_room",
     "color_bar",
     "diverged",
+    "dots",
     "finish",
     "heat",
     "law",
     "legend_below",
     "lines",
+    "medians",
     "numbers",
     "optimizers",
     "over_heat",
@@ -54,6 +56,7 @@ __all__ = [
     "remark",
     "room",
     "series",
+    "shades",
     "theory",
     "threshold",
     "ticks",

@@ -20,7 +20,7 @@ def share_of_best(dataset: xr.Dataset) -> xr.DataArray:
 
 def draw(dataset: xr.Dataset) -> plot.Drawing:
     """Errors against rho at the best lambda, calibration and held out, a column per attention."""
-    masks = [str(name) for name in dataset.attention.values]
+    masks = [name for name in dataset.attention.values if name in OTHERS] or ["causal"]
     figure, axes = plot.panels(len(masks), 2)
     for name, column in zip(masks, axes.T, strict=True):
         chosen = dataset.sel(attention=name)

@@ -15,19 +15,11 @@ def draw(dataset: xr.Dataset) -> plot.Drawing:
     runs = f"best of {dataset.sizes['regularization']} λ"
     figure, axes = plot.panels(2, 2, title=f"Gradient mask minus the best baseline ({runs})")
     for ax, (name, title) in zip(axes.flat, PANELS.items(), strict=True):
-        ahead = lead(dataset, name)
-        plot.heat(
-            ax,
-            ahead,
-            "logit_scale",
-            "pruning_ratio",
-            label="difference in relative error",
-            vmin=-0.8,
-            vmax=0.8,
-        )
-        better = ahead.mean("seed") < 0
+        ahead, label = lead(dataset, name), "error of the mask minus the best other"
+        at = ("logit_scale", "pruning_ratio")
+        plot.heat(ax, ahead, *at, label=label, norm="diverging", vmin=-0.8, vmax=0.8)
         says = "where the mask is better than every baseline"
-        plot.boundary(ax, better, "logit_scale", "pruning_ratio", says, measured=True)
+        plot.boundary(ax, ahead.mean("seed") < 0, *at, says, measured=True)
         plot.finish(ax, "logit scale τ", "share pruned, ρ", title)
     return figure
 

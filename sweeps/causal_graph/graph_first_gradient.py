@@ -47,12 +47,14 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     plot.reference(lags, None, 0.0)
     length = f"T = {data[T].values[1]}, α = {MIDDLE:g}"
     plot.finish(lags, "lag i − j", "minus the mean, over lag 1", length)
-    for i, spread in enumerate(data[ALPHA].values):
+    for color, spread in zip(plot.shades(data.sizes[ALPHA]), data[ALPHA].values, strict=True):
         row = data.sel({ALPHA: spread})
-        plot.series(correlations, at_start(row.gradient_overlap), T, f"G, α = {spread:g}", color=i)
+        plot.series(
+            correlations, at_start(row.gradient_overlap), T, f"G, α = {spread:g}", color=color
+        )
         information = at_start(row.gradient_information).mean("seed")
         plot.reference(
-            correlations, row[T].values, information.values, f"χ², α = {spread:g}", color=i
+            correlations, row[T].values, information.values, f"χ², α = {spread:g}", color=color
         )
     plot.finish(correlations, "length T", "correlation with the gradient", xscale="log")
     plot.ticks(correlations.xaxis, data[T].values)

@@ -47,10 +47,10 @@ def as_trained(values: xr.DataArray) -> xr.DataArray:
 def draw(data: xr.Dataset) -> plot.Drawing:
     """The share of the way and the excess of the loss against T, for each α of the test prompts."""
     figure, ((ways, losses),) = plot.panels(2)
-    for i, alpha in enumerate(data[TESTED].values):
+    for color, alpha in zip(plot.shades(data.sizes[TESTED]), data[TESTED].values, strict=True):
         runs, label = data.sel({TESTED: alpha}), f"test α = {alpha:g}"
-        plot.series(ways, solved(runs), T, label, color=i)
-        plot.series(losses, excess(runs), T, label, color=i)
+        plot.series(ways, solved(runs), T, label, color=color)
+        plot.series(losses, excess(runs), T, label, color=color)
     for height, says in ((0.0, "unigram level"), (1.0, "posterior mean")):
         plot.reference(ways, None, height, says=says)
     plot.finish(ways, "length T", "share of the way", xscale="log")

@@ -54,7 +54,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     """W of one run after stage one for each graph, with circles at the parents."""
     figure, (axes,) = plot.panels(
         len(data.graph),
-        title="W of one run after stage one; circles: the parents",
+        title="W of one run after stage one; circles: the parents; gray: tokens without one",
         width=3.0,
         height=2.9,
     )
@@ -62,10 +62,13 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         one = data.sel(graph=graph).isel(seed=0)
         W = after_stage(one.attention)
         ends = {name: np.arange(1, W.sizes[name] + 1) for name in ("token", "attended")}
-        plot.heat(ax, W.assign_coords(ends), "attended", "token", vmin=0, vmax=1)
+        plot.heat(ax, W.assign_coords(ends), "attended", "token", label="W", vmin=0, vmax=1)
         p = one.parents.isel(step=0).values
         has = np.flatnonzero(p > 0)
-        ax.scatter(p[has] - 0.5, has + 0.5, s=14, facecolors="none", edgecolors="white", lw=0.8)
+        style = {"facecolors": "none", "edgecolors": plot.COLORS[1], "lw": 0.9}
+        ax.scatter(p[has] - 0.5, has + 0.5, s=14, **style)
+        for row in np.flatnonzero(p == 0):
+            ax.axhspan(row, row + 1, color="#bbbbbb", linewidth=0)
         ax.invert_yaxis()
         plot.finish(ax, "attended token j", "token i", str(graph), legend=False)
     return figure
@@ -119,7 +122,6 @@ FIGURE = Figure(
                 lambda data: after_stage(data.parent_attention),
             ),
             bound=at_least(0.95),
-            panel=0,
             why="A head that counts pairs has the entry 1, and 100 steps come near.",
         ),
         Claim(

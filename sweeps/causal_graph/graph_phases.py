@@ -21,8 +21,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     """The loss against the step with the levels, and the attention and strength of one start."""
     figure, ((losses, attention),) = plot.panels(2)
     later = data.isel(step=slice(1, None))
-    for i, start in enumerate(data[BETA].values):
-        plot.series(losses, later.test_loss.sel({BETA: start}), "step", f"β₀ = {start:g}", color=i)
+    for color, start in zip(plot.shades(data.sizes[BETA]), data[BETA].values, strict=True):
+        plot.series(
+            losses, later.test_loss.sel({BETA: start}), "step", f"β₀ = {start:g}", color=color
+        )
     middle = data.isel({BETA: -1})
     for name in ("uniform", "unigram", "bigram", "bayes"):
         height = float(level(middle, name).mean())

@@ -50,8 +50,8 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     named = {"first descent": data.gradient_selected.isel(step=0, drop=True)}
     named["end of stage one"] = last(data.parent_selected)
     for ax, (name, shares) in zip(axes, named.items(), strict=True):
-        for i, length in enumerate(data[T].values):
-            plot.series(ax, shares.sel({T: length}), C, f"T = {length}", color=i)
+        for color, length in zip(plot.shades(data.sizes[T]), data[T].values, strict=True):
+            plot.series(ax, shares.sel({T: length}), C, f"T = {length}", color=color)
         ax.axvline(BOUNDARY, color="0.3", lw=0.8, ls="--", label="c*, long prompts")
         plot.finish(ax, "stickiness c", "share of rows at the parent", name)
     return figure

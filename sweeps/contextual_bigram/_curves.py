@@ -1,4 +1,4 @@
-"""Curves in t, what rounding makes of their ends, and titles."""
+"""Curves in t, marks of all tasks, and titles."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -9,7 +9,7 @@ import xarray as xr
 from jaxtheory import Figure, plot
 from jaxtheory.claims import crossing
 
-from . import last, right, right_sign
+from . import right, right_sign
 
 CURVES = {
     "attention_distance": r"distance $\|A - Q\|_\mu$",
@@ -51,63 +51,23 @@ def tasks(data: xr.Dataset) -> str:
     )
 
 
-def draw_runs(
-    axes: Any,
-    data: xr.Dataset,
-    names: Iterable[str],
-    *,
-    log: bool = True,
-    counted: bool = True,
-    **options: Any,
-) -> None:
-    """A panel per curve, a color per kind of run.
-
-    `counted`: the caption says how many runs are left out. `options` are those of `plot.series`.
-    """
+def draw_runs(axes: Any, data: xr.Dataset, names: Iterable[str], *, log: bool = True) -> None:
+    """A panel per curve, a color per kind of run."""
     for ax, name in zip(axes, names, strict=False):
         for color, run in enumerate(data.run.values):
-            values = (
-                data[name].sel(run=run)
-                if counted
-                else data[name].sel(run=run).dropna("seed", how="all")
-            )
-            plot.series(ax, values, "step", str(run), color=color, markers=False, **options)
+            values = data[name].sel(run=run)
+            plot.series(ax, values, "step", str(run), color=color, markers=False)
         scale = "log" if log and name in LOGARITHMIC else "linear"
-        plot.finish(ax, "step t", CURVES[name], yscale=scale, legend=False)
+        plot.finish(ax, "step t", (CURVES | ALPHAS)[name], yscale=scale, legend=False)
 
 
-def draw_rounding(
-    ax: Any, data: xr.Dataset, matrix: str, label: str, rounded: str = "rounded"
-) -> None:
-    """The distance of a matrix from that of the task before and after rounding, cut at 1e-4.
-
-    Each run has a line.
-    """
-    for color, run in enumerate(data.run.values):
-        pair = np.stack(
-            [
-                last(data[f"{matrix}_distance"]).sel(run=run),
-                data[f"rounded_{matrix}_distance"].sel(run=run),
-            ]
-        )
-        style = {
-            "color": plot.COLORS[color],
-            "marker": plot.MARKERS[color],
-            "alpha": 0.6,
-            "markersize": 3,
-            "linewidth": 0.8,
-        }
-        ax.plot([0.1 * color, 1 + 0.1 * color], np.maximum(pair, 1e-4), **style)[0].set_label(
-            str(run)
-        )
-    middle = 0.05 * (data.sizes["run"] - 1)
-    ax.set_xticks([middle, 1 + middle], ["end of training", rounded])
-    plot.finish(ax, "", label, yscale="log", legend=False)
-
-
-def draw_one(ax: Any) -> None:
-    """The line of an alignment of 1."""
-    plot.reference(ax, None, 1.0, says="the task's")
+def draw_tasks(ax: Any, at: float, values: xr.DataArray, color: int, label: str = "") -> None:
+    """The values of all tasks side by side in their order, and their mean."""
+    ordered = np.sort(values.values[np.isfinite(values.values)])
+    places = at + np.linspace(-0.3, 0.3, len(ordered)) * (len(ordered) > 1)
+    style = {"color": plot.COLORS[color], "alpha": 0.35, "markersize": 2.5, "linestyle": "none"}
+    ax.plot(places, ordered, marker=plot.MARKERS[color], **style)
+    plot.dots(ax, [at], values.expand_dims(place=[0]), label, color=color)
 
 
 def power(size: int) -> str:

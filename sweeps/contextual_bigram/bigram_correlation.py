@@ -10,6 +10,7 @@ from jaxtheory import Claim, Figure, plot
 from jaxtheory.claims import Finding, Measure, at_least, at_most, interpretation
 
 from . import PAPER, THEORY, THRESHOLD, TRANSFER, Config
+from ._curves import draw_tasks
 
 PLAIN, WEAK, DENSE = "ρ = 1, Q = 2", "ρ = 1/8, Q = 2", "ρ = 1, Q = 8"
 SWITCH = {PLAIN: 4, WEAK: 256, DENSE: 64}
@@ -42,16 +43,15 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         ("support_match", 0, "columns recovered by the one step"),
         ("value_residual", LATER, r"$\|\Delta_V\|$ after stage two"),
     ]
+    names = [f"{case}\n{1024 * int(tau)} samples" for case, tau in SWITCH.items()]
     for ax, (name, later, label) in zip(axes[0], panels, strict=True):
         for color, case in enumerate(data.case.values):
-            one = after(data, name, case, later)
-            style = {"color": plot.COLORS[color], "marker": plot.MARKERS[color], "alpha": 0.6}
-            ax.plot([color] * one.size, one, linestyle="", markersize=4, **style)
-        ax.set_xticks(range(data.sizes["case"]), data.case.values)
+            draw_tasks(ax, color, after(data, name, case, later), color)
+        ax.set_xticks(range(data.sizes["case"]), names[: data.sizes["case"]])
         plot.finish(ax, "", label, legend=False)
     start = float(data.value_residual.sel(case=WEAK).isel(step=0).mean())
-    plot.reference(axes[0, 1], None, start, says=f"at the start, {WEAK}")
-    plot.remark(figure, f"Marks: one per task (n = {data.sizes['seed']}).")
+    plot.reference(axes[0, 1], None, start, says=f"at the start, {WEAK}", color=1)
+    plot.remark(figure, "Small marks: one per task, in their order.")
     return figure
 
 

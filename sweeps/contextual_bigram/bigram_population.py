@@ -39,7 +39,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     )
     shown = data.where(right_sign(data))
     for ax, (name, label) in zip(axes[0], ALPHAS.items(), strict=False):
-        for color, size in enumerate(data[B].values):
+        for color, size in zip(plot.shades(data.sizes[B]), data[B].values, strict=True):
             plot.series(
                 ax, shown[name].sel({B: size}), "step", f"B = {size}", color=color, markers=False
             )

@@ -1,13 +1,12 @@
 """How does training go on after one step from a pre-trained V, against that from the trivial V?"""
 
-import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
 from jaxtheory.claims import Finding, Measure, at_most, interpretation
 
 from . import PAPER, THEORY, THRESHOLD, TRANSFER, Config
-from ._curves import CURVES, at, draw_runs
+from ._curves import at, draw_runs, draw_tasks
 
 PRE, PLAIN, SCRATCH = "transfer", "transfer, λ = 0", "proximal from the trivial V"
 ROUNDED = ("rounded_attention_distance", "rounded_value_distance")
@@ -20,33 +19,21 @@ def remaining_excess(data: xr.Dataset) -> xr.DataArray:
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """Distance, cosine and excess loss in t from both starts; rounded distances, a mark per run."""
+    """Excess loss and cosine in t from both starts; distances after rounding, a mark per task."""
     tasks = f"{data.sizes['seed']} tasks"
     figure, axes = plot.panels(
-        4, title=f"After one step from a pre-trained V{at(FIGURE, data)}, {tasks}", width=3.3
+        3, title=f"After one step from a pre-trained V{at(FIGURE, data)}, {tasks}", width=3.3
     )
-    draw_runs(axes[0, :3], data, CURVES, counted=False, seeds=True)
+    names = ("relative_excess_loss", "attention_cosine")
+    draw_runs(axes[0, :2], data, names)
     for color, run in enumerate(data.run.values):
-        style = {"color": plot.COLORS[color], "alpha": 0.6, "markersize": 3, "linestyle": "none"}
         for place, name in enumerate(ROUNDED):
-            values = np.maximum(data[name].sel(run=run), 1e-5)
-            axes[0, 3].plot(
-                np.full(values.size, place + 0.15 * color),
-                values,
-                marker=plot.MARKERS[color],
-                **style,
-            )
-    axes[0, 3].set_xticks([0.07, 1.07], [r"$\|A - Q\|_\mu$", r"$\|V - P\|_\mu$"])
-    plot.finish(
-        axes[0, 3],
-        "",
-        "distance after rounding",
-        "V: best for A (oracle)",
-        yscale="log",
-        legend=False,
-    )
+            values = data[name].sel(run=run).clip(min=1e-5)
+            draw_tasks(axes[0, 2], 4 * place + color, values, color)
+    axes[0, 2].set_xticks([1, 5], [r"$\|A - Q\|_\mu$", r"$\|V - P\|_\mu$, best V"])
+    plot.finish(axes[0, 2], "", "distance after rounding", yscale="log", legend=False)
     plot.legend_below(figure, axes[0, 0])
-    plot.remark(figure, "Marks: one per run.")
+    plot.remark(figure, "Small marks: one per task, in their order, at least 1e-5.")
     return figure
 
 
@@ -104,7 +91,7 @@ FIGURE = Figure(
                 lambda d: d[[*ROUNDED]].sel(run=PRE).to_array("metric"),
             ),
             bound=at_most(0.1),
-            panel=3,
+            panel=2,
             why="The theorem promises both matrices, and the one step alone does not give them.",
         ),
     ),

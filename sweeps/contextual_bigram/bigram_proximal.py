@@ -34,7 +34,7 @@ from . import (
     ratio,
     right,
 )
-from ._curves import ALPHAS, CURVES, at, draw_one, draw_rounding, draw_runs, tasks
+from ._curves import ALPHAS, CURVES, at, draw_runs, draw_tasks, tasks
 
 SLOW = "SGD, η = 0.001"
 SWITCH = 400  # the first step with a prox
@@ -43,6 +43,16 @@ COSINES = ("attention_cosine", "value_cosine_centered")
 DISTANCES = ("attention_distance", "value_distance")
 BEFORE = (*DISTANCES, *COSINES, "attention_residual")
 ROUNDED = ("rounded_attention_distance", "rounded_value_distance")
+METRICS = {
+    "attention_distance": r"$\|A - Q\|$",
+    "value_distance": r"$\|V - P\|$",
+    "attention_cosine": "cosine, A",
+    "value_cosine_centered": "cosine, V",
+    "attention_residual": r"$\|\Delta_A\|$",
+    "value_residual": r"$\|\Delta_V\|$",
+    "rounded_attention_distance": r"rounded $\|A - Q\|$",
+    "rounded_value_distance": r"rounded $\|V - P\|$",
+}
 
 
 def stack_metrics(data: xr.Dataset, *names: str, run: str) -> xr.DataArray:
@@ -133,41 +143,35 @@ def better(*names: str) -> Any:
     return measure
 
 
-def draw_alphas(ax: Any, data: xr.Dataset, run: str, kind: str, title: str) -> None:
-    """Both alphas of one kind of run with their noiseless curves."""
-    chosen = data.sel(run=run)
-    for color, (name, label) in enumerate(ALPHAS.items()):
-        plot.series(
-            ax, chosen[name].dropna("seed", how="all"), "step", label, color=color, markers=False
-        )
-        plot.theory(
-            ax,
-            data.step.values,
-            chosen[f"predicted_{name}_{kind}"].mean("seed"),
-            "no noise" if color else "",
-            color=color,
-        )
-    draw_one(ax)
-    plot.finish(ax, "step t", "alignment (1 at the task)", title)
+def over_sgd(data: xr.Dataset) -> xr.DataArray:
+    """The logarithm of each metric at the end of a proximal run over that of SGD, task by task.
+
+    Of a cosine it is that of its distance from 1. Distances are cut at 1e-4.
+    """
+
+    def size(name: str, run: str) -> xr.DataArray:
+        value = end(name, run)(data)
+        return (1 - value if "cosine" in name else value).clip(min=1e-4)
+
+    logs = [xr.ufuncs.log10(size(name, PROX) / size(name, SGD)) for name in METRICS]
+    return xr.concat(logs, "metric")
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """Four curves in t, the alphas with their noiseless curves, and the effect of rounding.
-
-    The effect of rounding on the end has a line per run.
-    """
+    """Three curves in t, and all metrics at the end over those of SGD."""
     shown = data.where(right(data))
     figure, axes = plot.panels(
-        4, 2, title=f"Proximal steps against SGD{at(FIGURE, data)}, {tasks(data)}", width=3.2
+        4, title=f"Proximal steps against SGD{at(FIGURE, data)}, {tasks(data)}", width=3.3
     )
-    draw_runs(axes[0], shown, CURVES, counted=False)
-    axes[0, 3].set_ylim(1e-2, None)
-    draw_alphas(axes[1, 0], shown, PROX, "prox", "proximal: noise cut at 0 lowers $α_A$")
-    draw_alphas(axes[1, 1], shown, SGD, "population", "SGD: noise lowers $α_V$")
-    draw_rounding(axes[1, 2], shown, "attention", r"$\|A - Q\|_\mu$")
-    draw_rounding(axes[1, 3], shown, "value", r"$\|V - P\|_\mu$", "rounded, best V (oracle)")
+    draw_runs(axes[0, :3], shown, CURVES)
     plot.legend_below(figure, axes[0, 0])
-    plot.remark(figure, "Rounding: a line per run, cut at $10^{-4}$.")
+    last_axis, ratios = axes[0, 3], over_sgd(data).dropna("seed", how="all")
+    for k, gap in enumerate(ratios if ratios.sizes["seed"] else ()):
+        draw_tasks(last_axis, k, gap, int(gap.mean() > 0))
+    plot.reference(last_axis, None, 0.0, says="equal")
+    last_axis.set_xticks(range(len(METRICS)), METRICS.values(), rotation=45, ha="right")
+    plot.finish(last_axis, "", r"$\log_{10}$ of proximal / SGD at the end", legend=False)
+    plot.remark(figure, "Small marks: one per task, in their order; cosines as 1 minus cosine.")
     return figure
 
 
@@ -246,7 +250,6 @@ FIGURE = Figure(
                 lambda d: stack_metrics(d, *ROUNDED, run=PROX),
             ),
             bound=at_most(0.09),
-            panel=6,
             why="Exact recovery of both matrices is the claim of theorem 3.1, and rounding is its last stage.",
         ),
         Claim(

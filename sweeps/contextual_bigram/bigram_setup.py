@@ -7,13 +7,13 @@ from jaxtheory.claims import Finding, Measure, at_least, at_most, derived, inter
 from jaxtheory.theories.contextual_bigram import PAPER as SETUP
 
 from . import BOTH, PAPER, QUICK, SGD, STAGES, THEORY, right_sign
-from ._curves import CURVES, at, draw_one, draw_runs
+from ._curves import CURVES, at, draw_runs
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """Distance, cosine, excess loss and alpha_A in t, of the runs of the right sign.
 
-    alpha_A is shown per run, with the noiseless curve.
+    alpha_A is shown with the noiseless curve.
     """
     shown = data.where(right_sign(data))
     law = float(data.predicted_right_sign_sign_law.isel(step=0, run=0).mean())
@@ -23,27 +23,12 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         "these shown"
     )
     figure, axes = plot.panels(4, title=f"The source's set-up{at(FIGURE, data)}: {runs}", width=3.2)
-    draw_runs(axes[0, :3], shown, CURVES, log=False)
-    for ax, name in zip(axes[0, :3], CURVES, strict=False):
-        ax.set_ylim(0, 1.05 * float(shown[name].max()))
-    for color, run in enumerate(data.run.values):
-        plot.series(
-            axes[0, 3],
-            shown.attention_alignment.sel(run=run),
-            "step",
-            str(run),
-            color=color,
-            seeds=True,
-            markers=False,
-        )
-    plot.theory(
-        axes[0, 3],
-        data.step.values,
-        data.predicted_attention_alignment_population.isel(run=0).mean("seed"),
-        "no noise",
-    )
-    draw_one(axes[0, 3])
-    plot.finish(axes[0, 3], "step t", r"$\alpha_A$ (1 at the task)", legend=False)
+    names = [*CURVES][:3]
+    draw_runs(axes[0], shown, [*names, "attention_alignment"], log=False)
+    for ax, name in zip(axes[0, :3], names, strict=True):
+        ax.set_ylim(0, 1.1 * float(shown[name].mean("seed").max()))
+    noiseless = data.predicted_attention_alignment_population.isel(run=0).mean("seed")
+    plot.theory(axes[0, 3], data.step.values, noiseless, "no noise")
     plot.legend_below(figure, axes[0, 3])
     return figure
 

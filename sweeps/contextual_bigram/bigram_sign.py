@@ -27,48 +27,16 @@ def scaled(data: xr.Dataset) -> xr.DataArray:
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """Shares by B and T, and of all cells against B / (eta T) with the law."""
-    n, share, x = data.sizes["seed"], sign(data).mean("seed"), scaled(data)
-    figure, ((heatmap, ax),) = plot.panels(
-        2, title="s = 5; diverged runs count as wrong", width=4.2, height=3.4
-    )
-    slow = float(data[ETA].min())
-    plot.heat(
-        heatmap, share.sel({ETA: slow}), T, B, label="share of the right sign", vmin=0.5, vmax=1
-    )
-    plot.finish(heatmap, "length T", "batch size B", f"η = {slow:g}")
-    for i, eta in enumerate(data[ETA].values):
-        for j, t in enumerate(data[T].values):
-            p = share.sel({ETA: eta, T: t})
-            style = {
-                "fmt": plot.MARKERS[j],
-                "color": plot.COLORS[i],
-                "markersize": 3,
-                "linewidth": 0.8,
-                "alpha": 0.8,
-            }
-            ax.errorbar(
-                x.sel({ETA: eta, T: t}),
-                p,
-                2 * (p * (1 - p) / n) ** 0.5,
-                label=f"η = {eta:g}, T = {t}",
-                **style,
-            )
+    """Shares of all cells against B / (eta T), with the law."""
+    figure, ((ax,),) = plot.panels(title="s = 5; diverged runs count as wrong", width=5.0)
+    x = scaled(data)
+    for color, eta in enumerate(data[ETA].values):
+        cells, places = (values.sel({ETA: eta}).stack(cell=(B, T)) for values in (sign(data), x))
+        plot.dots(ax, places.values * (1 + 0.08 * color), cells, f"η = {eta:g}", color=color)
     order = np.argsort(x.values.ravel())
-    plot.theory(
-        ax,
-        x.values.ravel()[order],
-        law(data).mean("seed").transpose(*x.dims).values.ravel()[order],
-        "mean of Φ(z)",
-    )
-    plot.finish(
-        ax,
-        "B / (η T)",
-        "share of the right sign",
-        "one curve, but for large steps",
-        xscale="log",
-    )
-    plot.remark(figure, f"Marks: shares of {n} tasks, the same everywhere, ± two standard errors.")
+    expected = law(data).mean("seed").transpose(*x.dims).values.ravel()
+    plot.theory(ax, x.values.ravel()[order], expected[order], "mean of Φ(z)")
+    plot.finish(ax, "B / (η T)", "share of the right sign", xscale="log")
     return figure
 
 

@@ -7,7 +7,7 @@ from jaxtheory import Claim, Figure, plot
 from jaxtheory.claims import Finding, Measure, at_least, at_most, between, derived, interpretation
 
 from . import PAPER, QUICK, SGD, THEORY, Config, end, ratio, right, runs
-from ._curves import at, draw_runs, tasks
+from ._curves import ALPHAS, CURVES, at, draw_runs, tasks
 
 LINEAR, SOFT, FASTER, TFOLD = (
     "linear, proximal",
@@ -39,19 +39,20 @@ def early_ratio(data: xr.Dataset) -> xr.DataArray:
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """Excess loss, cosines and |A - Q| in t; a thin line per task."""
+    """Early metrics at kappa = T over those of SGD; cosine and excess loss in t."""
     figure, axes = plot.panels(
-        4, title=f"Softmax attention{at(FIGURE, data)}, {tasks(data)}", width=3.4
+        3, title=f"Softmax attention{at(FIGURE, data)}, {tasks(data)}", width=3.4
     )
-    names = (
-        "relative_excess_loss",
-        "attention_cosine",
-        "attention_distance",
-        "value_cosine_centered",
-    )
-    draw_runs(axes[0], data.where(right(data)), names, seeds=True)
+    if {SGD, TFOLD} <= {*data.run.values}:
+        early = early_ratio(data).dropna("seed", how="all")
+        for color, name in enumerate(early.metric.values):
+            label = (CURVES | ALPHAS)[name].removeprefix("off the line, ")
+            plot.series(axes[0, 0], early.sel(metric=name), "step", label, color=color)
+    plot.finish(axes[0, 0], "step t", "softmax, κ = T / SGD")
+    names = ("attention_cosine", "relative_excess_loss")
+    draw_runs(axes[0, 1:], data.where(right(data)), names)
     plot.reference(axes[0, 1], None, np.sqrt(0.5), says=r"$\sqrt{1/2}$")
-    plot.legend_below(figure, axes[0, 0])
+    plot.legend_below(figure, axes[0, 1])
     return figure
 
 
@@ -97,6 +98,7 @@ FIGURE = Figure(
                 "α_A, α_V, |Δ_A| of softmax, κ = T, over those of SGD, t = 5 to 20", early_ratio
             ),
             bound=between(0.8, 1.2),
+            panel=0,
             why="It says at which rate a softmax experiment repeats the linear one, and CB-31 for how long.",
         ),
         Claim(

@@ -50,19 +50,19 @@ def slower(data: xr.Dataset) -> xr.DataArray:
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """Steps of stage one, and the two shares of noise, against Q."""
+    """The two shares of noise, and the steps of stage one, against Q."""
     figure, axes = plot.panels(3, width=3.6, height=3.0)
     panels = (
-        (steps, "steps of stage one", "linear"),
         (of_norm, r"$\|\Delta_A\|^2$ / squared signal", "log"),
         (of_entries, "variance of an entry / squared signal", "log"),
+        (steps, "steps of stage one", "linear"),
     )
-    for color, (ax, (measure, label, scale)) in enumerate(zip(axes[0], panels, strict=True)):
-        values = measure(data)
+    for ax, (measure, label, scale) in zip(axes[0], panels, strict=True):
+        values, title = measure(data), ""
         if bool(values.notnull().any()):
-            fitted = plot.law(ax, fitted_law(values, Q)) if scale == "log" else "runs"
-            plot.series(ax, values, Q, fitted, color=color)
-        plot.finish(ax, "attended positions Q", label, xscale="log", yscale=scale)
+            title = plot.law(ax, fitted_law(values, Q)) if scale == "log" else ""
+            plot.series(ax, values, Q)
+        plot.finish(ax, "attended positions Q", label, title, xscale="log", yscale=scale)
         plot.ticks(ax.xaxis, data[Q].values)
     return figure
 

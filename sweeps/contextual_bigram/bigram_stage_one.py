@@ -3,7 +3,6 @@
 With simulated noise and large batches, as lemma D.1 asks for; it ends where alpha_V = 0.1.
 """
 
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -37,18 +36,24 @@ def ends(data: xr.Dataset) -> dict[str, xr.DataArray]:
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """The three against T."""
+    """The three against T, noise at small batches and the others at large ones."""
     figure, axes = plot.panels(3, width=3.6, height=3.0)
-    for ax, (label, values) in zip(axes[0], ends(data).items(), strict=True):
-        for color, (eta, size) in enumerate(product(data[ETA].values, data[B].values)):
+    sizes = data[B].values[[-1, -1, 0]]
+    for ax, size, (label, values) in zip(axes[0], sizes, ends(data).items(), strict=True):
+        linear = "steps" in label
+        for color, eta in enumerate(data[ETA].values):
             one = values.sel({ETA: eta, B: size})
-            plot.series(ax, one, T, f"η = {eta:g}, B = {power(size)}", color=color)
-            if "steps" not in label:
+            plot.series(ax, one, T, f"η = {eta:g}", color=color)
+            if not linear:
                 plot.law(ax, fitted_law(one, T))
-        scale = "linear" if "steps" in label else "log"
-        plot.finish(ax, "length T", label, xscale="log", yscale=scale, legend=False)
+            else:
+                law = one.isel({T: 0}).mean() + np.log(one[T] / one[T][0]) / eta
+                plot.theory(ax, one[T], law, "", color=color, says="slope log T / η")
+        scale = "linear" if linear else "log"
+        plot.finish(
+            ax, f"length T (B = {power(size)})", label.replace("-", "−"), xscale="log", yscale=scale
+        )
         plot.ticks(ax.xaxis, data[T].values)
-    plot.legend_below(figure, axes[0, 0])
     return figure
 
 

@@ -16,7 +16,6 @@ from jaxtheory.claims import (
     at_least,
     between,
     exponent,
-    fitted_law,
     interpretation,
     last,
 )
@@ -51,8 +50,8 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     """Excess loss in t since the switch; steps to a hundredth of it against T."""
     figure, axes = plot.panels(2, width=4.6, height=3.2)
     rates = data[ETA2].values
-    for color in range(data.sizes[T]):
-        one = data.isel({T: color, ETA2: -1})
+    for k, color in enumerate(plot.shades(data.sizes[T])):
+        one = data.isel({T: k, ETA2: -1})
         since = one.assign_coords(step=one.step - int(one[TAU])).relative_excess_loss
         label = f"T = {int(one[T])}"
         plot.series(
@@ -66,8 +65,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     )
     for color, (level, eta) in enumerate(product((0.1, 0.01), rates)):
         values = steps(data, level).sel({ETA2: eta})
-        fitted = plot.law(axes[0, 1], fitted_law(values, T))
-        plot.series(axes[0, 1], values, T, f"to {level:g}, η2 = {eta:g}: {fitted}", color=color)
+        plot.series(axes[0, 1], values, T, f"to {level:g}, η2 = {eta:g}", color=color)
     plot.finish(axes[0, 1], "length T", "steps of stage two", f"B = {power(MANY)}", xscale="log")
     axes[0, 1].set_ylim(0, None)
     plot.ticks(axes[0, 1].xaxis, data[T].values)

@@ -5,6 +5,8 @@ it selects less for larger k (attention of 0.96 at k = 3, 0.81 at k = 8), which 
 many samples.
 """
 
+from typing import Any
+
 import numpy as np
 import xarray as xr
 
@@ -17,7 +19,6 @@ from jaxtheory.claims import (
     between,
     derived,
     exponent,
-    fitted_law,
     interpretation,
 )
 
@@ -29,6 +30,7 @@ SIZES = [(f"d = D = {k}", k, k, 12 / k**2) for k in (3, 4, 6, 8)]
 FIELDS = f"size group_dim {D} {ETA}"
 RECORD = [TAU + m for m in (0, 5, 10, 20, 40, 60, 100, 150, 200, 300, 400, 600, MOST)]
 
+LOG: dict[str, Any] = {"xscale": "log", "yscale": "log"}
 REACHED = 0.1  # the error epsilon at which samples are counted
 
 
@@ -78,44 +80,32 @@ def size_exponent(samples: xr.DataArray, logs: bool = False) -> xr.DataArray:
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """A panel per margin: error against the number of samples; and the samples needed against k.
+    """At the smaller margin the error, and the error over log^2 n / n; samples needed against k.
 
-    Solid with W frozen, dotted for logistic regression.
+    The last panel has both margins, and logistic regression beside W frozen.
     """
-    is_full = data.sizes["size"] > 1
-    figure, ((*axes, last),) = plot.panels(
-        data.sizes["margin"] + 1, width=3.6, height=3.2, title="d = D = k"
+    figure, ((falls, ratios, against_k),) = plot.panels(
+        3, width=3.6, height=3.2, title=f"d = D = k, γ = {data.margin.values[0]:g}"
     )
-    for ax, gamma in zip(axes, data.margin.values, strict=True):
-        for color, size in enumerate(data["size"].values):
-            runs = data.sel(margin=gamma, size=size)
-            solid = 1 - frozen(accuracy(runs, MOST))
-            plot.series(ax, solid, "samples", str(size), color=color)
-            baseline = logistic(errors(runs)).mean("seed")
-            label = None if color else "logistic"
-            plot.reference(ax, baseline.samples, baseline, label or "", color=color)
-        labels = "downstream samples n", "downstream test error", f"γ = {gamma:g}"
-        plot.finish(ax, *labels, xscale="log", legend=False)
-        ax.set_ylim(-0.01, 0.5)
+    error, names = frozen(errors(data)).isel(margin=0), data["size"].values
+    late = error.sel(samples=slice(20, None))
+    scaled = late * late.samples / np.log(late.samples) ** 2
+    for color, size in zip(plot.shades(len(names)), names, strict=True):
+        for ax, values in ((falls, error), (ratios, scaled)):
+            plot.series(ax, values.sel(size=size), "samples", str(size), color=color)
+    for ax, label in ((falls, "downstream test error"), (ratios, "error · n / log² n")):
+        plot.finish(ax, "downstream samples n", label, legend=False, **LOG)
         plot.ticks(ax.xaxis, [10, 30, 100, 300, 800])
     k, samples = data.group_dim.values, needed(errors(data).mean("seed"))
-    for color, gamma in enumerate(data.margin.values if is_full else ()):
+    for color, gamma in enumerate(data.margin.values):
         for way, mark in ((frozen, "o-"), (logistic, "s:")):
-            counts = way(samples).sel(margin=gamma).assign_coords(size=k)
-            text = f"{way.__name__}, γ = {gamma:g}"
-            plot.law(last, fitted_law(counts, "size"))
-            last.plot(k, counts, mark, color=plot.COLORS[color], label=text, markersize=3.2)
-    if is_full:
-        start = float(frozen(samples).min())
-        plot.theory(last, k, start * k / k[0], "(d + D) / 2", color=5)
-        plot.theory(last, k, start * (k / k[0]) ** 2, r"$k^2 = dD$", color=4)
-    names = "k = d = D", f"samples to an error of {REACHED:g}"
-    plot.finish(last, *names, "n to reach it", xscale="log", yscale="log", legend=False)
-    plot.ticks(last.xaxis, k)
-    if is_full:
-        plot.legend_below(figure, axes[0], last, titles=("left and middle", "right"))
-    else:
-        plot.legend_below(figure, axes[0])
+            counts = way(samples).sel(margin=gamma)
+            text = f"{'W frozen' if way is frozen else 'logistic'}, γ = {gamma:g}"
+            against_k.plot(k, counts, mark, color=plot.COLORS[color], label=text, markersize=3.2)
+    label = f"samples to an error of {REACHED:g}"
+    plot.finish(against_k, "k = d = D", label, **LOG)
+    plot.ticks(against_k.xaxis, k)
+    plot.legend_below(figure, falls)
     return figure
 
 

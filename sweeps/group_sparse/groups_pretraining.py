@@ -9,10 +9,8 @@ from . import ETA, PAPER, SWEEP, THEORY, Config, D, N
 
 LARGE, SMALL = "(500, 4, 6)", "(200, 2, 4)"
 PANELS = {
-    "loss": "training loss",
     "value_cosine": r"cosine of $v_1$ and $v^*$",
-    "value_norm_ratio": r"$|v_1| / |v|$",
-    "relevant_attention": r"attention on group $j^*$",
+    "loss": "training loss",
 }
 
 
@@ -26,7 +24,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 
     Dashed: the population with all attention on j* from the start.
     """
-    figure, axes = plot.panels(4, data.sizes["setting"], width=3.2)
+    figure, axes = plot.panels(len(PANELS), data.sizes["setting"], width=3.2)
     data = data.isel(step=slice(1, None))
     for row, setting in zip(axes, data.setting.values, strict=True):
         for ax, (name, label) in zip(row, PANELS.items(), strict=True):
@@ -35,12 +33,13 @@ def draw(data: xr.Dataset) -> plot.Drawing:
                 plot.series(ax, runs[name], "step", f"η = {eta:g}", color=color, markers=False)
                 if name == "loss":
                     curve = runs.predicted_loss_selected.isel(seed=0)
-                    law = "" if color else "theory, n = ∞, full selection"
-                    plot.theory(ax, curve.step, curve, law, color=color)
+                    says = "n = ∞, full selection"
+                    plot.theory(ax, curve.step, curve, "", color=color, says=says)
             scale = "log" if name == "loss" else "linear"
             place = f"(n, d, D) = {setting}"
             plot.finish(ax, "step t", label, place, xscale="log", yscale=scale, legend=False)
-        row[0].set_ylim(5e-3, 1.3)
+        row[0].set_ylim(0.96, 1.002)
+        row[1].set_ylim(5e-3, 1.3)
     plot.legend_below(figure, axes[0, 0])
     return figure
 
@@ -81,7 +80,7 @@ FIGURE = Figure(
                 lambda d: at(d, 100).value_cosine,
             ),
             bound=at_least(0.999),
-            panel=1,
+            panel=0,
             why="The value vector is what the layer knows about the label, and 100 steps are enough for it.",
         ),
     ),

@@ -88,16 +88,16 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     figure, ((tail, fall),) = plot.panels(2, title=f"d = D = {SIZE}, γ = 0.2", width=4.2)
     spread = excess(data)
     at = np.log(0.5 / spread.delta.values)
-    for color, n in enumerate(spread.samples.values):
+    counts, deltas = spread.samples.values, spread.delta.values
+    for color, n in zip(plot.shades(len(counts)), counts, strict=True):
         values = spread.sel(samples=n)
-        tail.plot(at, values, "o-", color=plot.COLORS[color], label=f"n = {n}", markersize=3.2)
+        tail.plot(at, values, "o-", color=color, label=f"n = {n}", markersize=3.2)
         plot.theory(tail, at, float(values.sel(delta=0.1)) * at / np.log(5), "", color=color)
-    n = spread.samples.values
-    for color, delta in enumerate(spread.delta.values):
+    for color, delta in zip(plot.shades(len(deltas)), deltas, strict=True):
         values = spread.sel(delta=delta)
-        fall.plot(n, values, "o-", color=plot.COLORS[color], label=f"δ = {delta:g}", markersize=3.2)
-    law = float(spread[1, 0]) * n[0] / n
-    plot.theory(fall, n, law, "∝ 1/n", color=1)
+        fall.plot(counts, values, "o-", color=color, label=f"δ = {delta:g}", markersize=3.2)
+    law = float(spread[1, 0]) * counts[0] / counts
+    plot.theory(fall, counts, law, "∝ 1/n")
     plot.finish(tail, "log(0.5/δ)", "quantile 1 − δ minus median", "dashed: in proportion")
     plot.finish(
         fall, "downstream samples n", "quantile 1 − δ minus median", xscale="log", yscale="log"

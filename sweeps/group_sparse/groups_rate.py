@@ -17,7 +17,6 @@ from jaxtheory.claims import (
     between,
     derived,
     exponent,
-    fitted_law,
     interpretation,
 )
 
@@ -105,38 +104,35 @@ def time_exponent(data: xr.Dataset) -> xr.DataArray:
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """Loss and attention in t, the loss at t = 500 and the time to select against D.
+    """The loss at t = 500 against D, the loss in t, and the time to select against D.
 
     Dashed: the power laws with their constants.
     """
     shown = [name for name in GROUPS if name in data.run]
     is_full = shown == GROUPS
-    figure, axes = plot.panels(4 if is_full else 2, width=3.5, height=3.1, title="η = 0.25, d = 4")
-    loss, missing, *against_d = axes[0]
-    for color, name in enumerate(shown):
+    figure, axes = plot.panels(3 if is_full else 1, width=3.5, height=3.1, title="η = 0.25, d = 4")
+    loss = axes[0, int(is_full)]
+    for color, name in zip(plot.shades(len(shown)), shown, strict=True):
         values = data.sel(run=name, step=slice(1, None)).dropna("step", how="all", subset=["loss"])
-        law, label = values.predicted_loss_rate.isel(seed=0), "" if color else "rate law"
+        law = values.predicted_loss_rate.isel(seed=0)
         plot.series(loss, values.test_loss, "step", name, color=color, markers=False)
-        plot.theory(loss, law.step, law, label, color=color)
-        deficit = 1 - values.relevant_attention_min
-        plot.series(missing, deficit, "step", name, color=color, markers=False)
+        plot.theory(loss, law.step, law, "", color=color, says="rate law")
     plot.finish(loss, "step t", "test loss", **LOG)
-    plot.finish(missing, "step t", r"1 − least $S_{j^*j}$ over queries j", **LOG)
     if not is_full:
         return figure
-    losses, selection = against_d
-    at_end, times = data.sel(step=T), time_to_select(data)
-    end = against_groups(at_end.test_loss)
-    law = against_groups(at_end.predicted_loss_rate).isel(seed=0)
+    losses, _, selection = axes[0]
+    end = against_groups(data.sel(step=T).test_loss)
+    law = against_groups(data.sel(step=T).predicted_loss_rate).isel(seed=0)
     D_over_4 = law.run.values / 4
-    plot.series(losses, end, "run", f"population, {plot.law(losses, fitted_law(end, 'run'))}")
-    plot.theory(losses, law.run, law, r"$D^{-2/3}$, derived")
-    plot.theory(losses, law.run, float(end[0].mean()) / D_over_4, r"$D^{-1}$, source", color=3)
-    plot.series(selection, times, "run", plot.law(selection, fitted_law(times, "run")))
+    plot.series(losses, end, "run", "population")
+    plot.theory(losses, law.run, law, r"$D^{-2/3}$, derived", color=0)
+    plot.theory(losses, law.run, float(end[0].mean()) / D_over_4, r"$D^{-1}$, source", color=1)
+    plot.series(selection, time_to_select(data), "run")
     plot.finish(losses, "groups D", f"test loss at t = {T}", **LOG)
-    plot.finish(selection, "groups D", f"steps to a least attention of {REACHED:g}", **LOG)
-    for ax in against_d:
+    plot.finish(selection, "groups D", f"steps to a least attention of {REACHED:g}", xscale="log")
+    for ax in (losses, selection):
         plot.ticks(ax.xaxis, law.run.values)
+    selection.set_ylim(0, None)
     plot.ticks(losses.yaxis, [0.02, 0.03, 0.04])
     return figure
 

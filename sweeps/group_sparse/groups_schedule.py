@@ -124,14 +124,12 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     plot.theory(
         small, EPSILON, float(losses[0].mean()) * np.array(EPSILON) / EPSILON[0], "ε", color=3
     )
-    times, errors = data.step.sel(step=slice(1, LATE[-1])), error(data).mean("seed")
-    for color, n in enumerate(SAMPLES):
-        shown = errors.sel(run=n, step=times)
-        angle.plot(times, shown, color=plot.COLORS[color], label=f"n = {n}")
+    errors = error(data).sel(step=slice(1, LATE[-1]))
+    for color, n in zip(plot.shades(len(SAMPLES)), SAMPLES, strict=True):
+        plot.series(angle, errors.sel(run=n), "step", f"n = {n}", color=color)
     plot.finish(small, "ε", "test loss at t = 1/(D³ε³)", **LOG)
     plot.finish(angle, "step t", r"$|v_1/|v_1| - v^*|$", **LOG)
     plot.ticks(small.xaxis, EPSILON)
-    plot.remark(figure, "Lower right: means.")
     return figure
 
 

@@ -48,28 +48,21 @@ def ends(data: xr.Dataset, chosen: xr.DataArray, algorithm: str = "gd") -> xr.Da
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """Attention, the form of W and accuracy against eta D^2, a color per D."""
+    """Attention, the form of W and accuracy against eta D^2, a color per D; the population."""
     at = f"d = 4, t = {int(data.step[-1])}"
     figure, axes = plot.panels(3, height=3.0, title=f"n = 1000, {at}")
+    counts = np.unique(data[D])
+    population = ends(data, data[D] > 0, "population")
     for ax, (name, label) in zip(axes[0], PANELS.items(), strict=True):
-        for color, groups in enumerate(np.unique(data[D])):
+        for color, groups in zip(plot.shades(len(counts)), counts, strict=True):
             runs = ends(data, data[D] == groups)
             values = runs[name].assign_coords(cell=product(runs).values)
             plot.series(ax, values, "cell", f"D = {groups}", color=color)
-            population = ends(data, data[D] == groups, "population")
-            if population.sizes["cell"]:
-                named = f"population, η = {ONE:g}" if color == 0 else None
-                ends_at = float(population[name].mean())
-                ax.plot(
-                    product(population),
-                    [ends_at],
-                    "*",
-                    color=plot.COLORS[color],
-                    label=named,
-                    markersize=5,
-                )
-        plot.finish(ax, r"$\eta D^2$", label, legend=False)
-        ax.set_xticks(np.unique(product(data)[data.algorithm == "gd"]))
+        if population.sizes["cell"]:
+            values = population[name].assign_coords(cell=product(population).values)
+            plot.series(ax, values, "cell", f"population, η = {ONE:g}", color=1)
+        plot.finish(ax, r"$\eta D^2$", label, legend=False, xscale="log")
+        plot.ticks(ax.xaxis, np.unique(product(data)))
     plot.legend_below(figure, axes[0, 0])
     return figure
 

@@ -23,12 +23,12 @@ def distance(data: xr.Dataset) -> xr.DataArray:
 def draw(data: xr.Dataset) -> plot.Drawing:
     """The loss at the end against N with the minimum, and how far A is from diagonal."""
     figure, ((losses, shares),) = plot.panels(2)
-    for i, c in enumerate(data[SHARE].values):
+    for color, c in zip(plot.shades(data.sizes[SHARE]), data[SHARE].values, strict=True):
         runs = last(data).sel({SHARE: c})
-        plot.series(losses, runs.loss, N, f"c = {c:g}", color=i)
+        plot.series(losses, runs.loss, N, f"c = {c:g}", color=color)
         law = runs.predicted_loss_minimum.mean("seed")
-        plot.theory(losses, law[N].values, law.values, "", color=i)
-        plot.series(shares, runs.off_diagonal, N, f"c = {c:g}", color=i)
+        plot.theory(losses, law[N].values, law.values, "", color=color)
+        plot.series(shares, runs.off_diagonal, N, f"c = {c:g}", color=color)
     plot.finish(
         losses, "examples N", "loss at the end", "dashed: minimum", xscale="log", yscale="log"
     )

@@ -70,6 +70,9 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     for ax, (name, (label, scale)) in zip(axes[0], panels.items(), strict=True):
         plot.series(ax, data[name], "layer", seeds=True)
         plot.finish(ax, "layer", label, legend=False, yscale=scale)
+        plot.ticks(ax.xaxis, data.layer.values)
+    plot.ticks(ax.yaxis, [1e-7, 1e-6, 1e-5], ["$10^{-7}$", "$10^{-6}$", "$10^{-5}$"])
+    ax.set_ylim(1e-7, 1e-5)
     return figure
 
 

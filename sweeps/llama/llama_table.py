@@ -14,6 +14,7 @@ from . import PAPER, PUBLISHED, SEEDS, calibration, evaluation, excess, measured
 
 TABLE = f"{PAPER}, Table 1"
 ATTENTION = ("dense", "gradient", "sparsegpt", "magnitude", "wanda")
+COLORS = {"gradient": 0, "wanda": 1, "sparsegpt": 2, "magnitude": 3}  # as on the other figures
 MLP = ("dense", "wanda", "sparsegpt")
 
 
@@ -51,25 +52,32 @@ def share_of_best(data: xr.Dataset) -> xr.DataArray:
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """Perplexity of every cell, a panel per ratio, beside the source's; errors by layer."""
+    """Perplexity over that of the dense model, the source's and ours, by MLP; errors by layer."""
     ratios = data.ratio.values
-    figure, axes = plot.panels(
-        len(ratios) + 2, title="Perplexity and error of a pruned Llama", width=3.4
-    )
-    source = xr.DataArray(
-        [[PUBLISHED[m].get(a, np.nan) for a in ATTENTION] for m in MLP],
-        {"mlp": list(MLP), "attention": list(ATTENTION)},
-    )
-    for ax, ratio in zip(axes[0], ratios, strict=False):
-        plot.heat(ax, data.perplexity.sel(ratio=ratio), "attention", "mlp", digits=2)
-        plot.finish(ax, "attention", "MLP", f"perplexity, ratio {ratio:g}", legend=False)
-    plot.heat(axes[0, -2], source, "attention", "mlp", digits=1)
-    plot.finish(axes[0, -2], "attention", "MLP", "the source's (1B, C4)", legend=False)
+    title = "Perplexity and error of a pruned Llama"
+    figure, axes = plot.panels(len(MLP) + 1, title=title, width=3.4)
+    ours = data.perplexity / data.perplexity.sel(attention="dense", mlp="dense", drop=True)
+    names = ["source's, 0.5", *[f"ours, {ratio:g}" for ratio in ratios]]
+    for ax, mlp in zip(axes[0], MLP, strict=False):
+        for attention, color in COLORS.items():
+            published = PUBLISHED[mlp].get(attention, np.nan) / PUBLISHED["dense"]["dense"]
+            some = ours.sel(mlp=mlp, attention=attention, drop=True)
+            style = {"color": plot.COLORS[color], "marker": plot.MARKERS[color], "linewidth": 0.6}
+            heights = [published, *some.mean("seed").values]
+            ax.plot(range(len(names)), heights, markersize=3.2, **style)
+            plot.dots(ax, range(1, len(names)), some, attention, color=color)
+        plot.finish(ax, "", "perplexity / dense", f"MLP: {mlp}", legend=False, yscale="log")
+        ax.set_ylim(0.97, 1.1 * max(float(ours.mean("seed").max()), 3.7))
+        plot.ticks(ax.yaxis, [1, 1.5, 2, 3])
+        plot.ticks(ax.xaxis, range(len(names)), names)
     error = data.attention_error.sel(ratio=ratios[-1], mlp="dense")
-    for color, attention in enumerate(ATTENTION[1:]):
+    for attention, color in COLORS.items():
         plot.series(axes[0, -1], error.sel(attention=attention), "layer", attention, color=color)
-    plot.finish(axes[0, -1], "layer", "error of the attention", f"ratio {ratios[-1]:g}, dense MLP")
-    axes[0, -1].set_ylim(0, 1.6 * float(error.max()))
+    at = f"ratio {ratios[-1]:g}, dense MLP"
+    plot.finish(axes[0, -1], "layer", "error of the attention", at, legend=False)
+    axes[0, -1].set_ylim(0, 1.1 * float(error.max()))
+    plot.legend_below(figure, axes[0, -1])
+    plot.remark(figure, "The source's: Llama of 1B parameters, C4.")
     return figure
 
 

@@ -97,7 +97,9 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     methods = [name for name in data.variant.values if name not in ("dense", "wanda")]
     for ax, ratio in zip(axes[0], data.ratio.values, strict=True):
         perplexity = data.perplexity.sel(ratio=ratio)
-        for color, (temperature, text) in enumerate(((False, "plain"), (True, "temperature"))):
+        for color, (temperature, text) in enumerate(
+            ((False, "as pruned"), (True, "with temperatures"))
+        ):
             cost = (perplexity - perplexity.sel(variant="dense")).sel(
                 temperature=temperature, variant=methods
             )
@@ -111,7 +113,8 @@ def draw(data: xr.Dataset) -> plot.Drawing:
                     markersize=4,
                     label=text if seed == 0 else None,
                 )
-        ax.set_yticks(range(len(methods)), methods)
+        names = ["gradient mask" if name == "plain" else name for name in methods]
+        ax.set_yticks(range(len(methods)), [name.replace("|M o W|", "|M ∘ W|") for name in names])
         plot.finish(ax, "perplexity above dense", "", f"ratio {ratio:g}", xscale="log")
         ax.minorticks_off()
         ax.set_xticks(TICKS, map(str, TICKS))

@@ -1,4 +1,4 @@
-"""Shared parts of the figures of low_rank: five settings, measures, drawings of curves and bars.
+"""Shared parts of the figures of low_rank: five settings, measures, drawings of curves and dots.
 
 S1 and S1p interpret A as one vector for all positions, P1 and P1p as one per position. The p means
 W(0) = delta^2 I with delta = 0.1, as section IV prints it; otherwise it is delta I. G has a larger
@@ -111,13 +111,13 @@ def lines(
         plot.series(ax, curve, x, label.format(name), color=color, **style)
 
 
-def bars(ax: Any, heights: xr.DataArray, names: list[str], **font: Any) -> None:
-    """Groups of bars over the other dimension, means over seeds, a color for each setting."""
-    at, width = np.arange(len(names)), 0.8 / heights.sizes["setting"]
-    for color, setting in enumerate(heights.setting.values):
-        values = heights.sel(setting=setting)
-        plot.bars(ax, at + color * width, values, width, str(setting), color=color)
-    ax.set_xticks(at + 0.4 - width / 2, names, **font)
+def dots(ax: Any, values: xr.DataArray, names: list[str]) -> None:
+    """Groups of dots over the other dimension, means over seeds, a color for each setting."""
+    at, width = np.arange(len(names)), 0.6 / values.sizes["setting"]
+    for color, setting in enumerate(values.setting.values):
+        places = at + (color - (values.sizes["setting"] - 1) / 2) * width
+        plot.dots(ax, places, values.sel(setting=setting), str(setting), color=color)
+    ax.set_xticks(at, names)
 
 
 def slanted(ax: Any) -> None:

@@ -4,9 +4,9 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import plot
-from jaxtheory.claims import fitted_law, last
+from jaxtheory.claims import last
 
-from . import law, lines, panels
+from . import law, panels
 
 ENDS = {name: [0, 160] for name in ("loss", "relevant_attention", "relevant_query_attention")}
 
@@ -53,13 +53,16 @@ def draw_time(
     """The loss in t, and the time to 0.1 against x with two power laws through the middle."""
     figure, (curves, scaling) = panels(2, "Steps until the test loss is below 0.1 (S1)", width=4.0)
     data = data.assign_coords({x: values})
-    lines(curves, data.loss, "step", x, label + " = {:.2g}", markers=False)
+    for color, value in zip(plot.shades(len(values)), values, strict=True):
+        one = data.loss.sel({x: value})
+        plot.series(curves, one, "step", f"{label} = {value:.2g}", color=color, markers=False)
     plot.finish(curves, "step t", "test hinge loss")
     times, middle = fitted(data), len(values) // 2
-    plot.series(scaling, times, x, f"measured, {plot.law(scaling, fitted_law(times, x))}")
-    for color, power, note in ((1, printed, ", as printed"), (2, measured, "")):
+    plot.series(scaling, times, x, "measured")
+    for color, power, note in ((1, printed, ", as printed"), (0, measured, "")):
         curve = float(times.mean("seed")[middle]) * (values / values[middle]) ** power
-        plot.theory(scaling, values, curve, f"exponent {power:g}{note}", color=color)
+        text = f"{label}^{{{power:g}}}"
+        plot.theory(scaling, values, curve, f"${text}${note}", color=color)
     plot.finish(scaling, label, "steps", xscale="log", yscale="log")
     plot.ticks(scaling.xaxis, values, [f"{v:.2g}" for v in values])
     return figure

@@ -10,7 +10,6 @@ from jaxtheory.claims import (
     between,
     derived,
     exponent,
-    fitted_law,
     interpretation,
 )
 from jaxtheory.theories.low_rank import S1
@@ -31,49 +30,33 @@ def power(data: xr.Dataset) -> xr.DataArray:
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """The gain of attention over delta and xi, and the irrelevant diagonal against delta.
+    """The irrelevant diagonal of W_Q and W_K and the gain of attention against delta.
 
-    The gain is that for both interpretations of A, the diagonal that of W_Q and W_K. The loss is
-    small in every cell.
+    Both are drawn for both interpretations of A, the diagonal at the middle xi, the gain at each.
+    The loss is small everywhere.
     """
-    outputs = data.output.values
-    figure, axes = plot.panels(
-        len(outputs) + 1,
-        title=title(data),
-        width=4.0,
-    )
+    figure, ((diagonal, gains),) = plot.panels(2, title=title(data), width=4.0, height=3.4)
     names = {"shared": "one a for all positions", "per_token": "one a per position"}
-    for ax, output in zip(axes[0], outputs, strict=False):
-        values = gain(data).sel(output=output)
-        plot.heat(
-            ax,
-            values,
-            "init_diagonal",
-            "output_scale",
-            label="gain of attention",
-            vmin=0,
-            vmax=0.5,
-        )
-        plot.finish(
-            ax,
-            "diagonal at the start, δ",
-            "scale of a at the start, ξ",
-            names[str(output)],
-            legend=False,
-        )
-    last_axis = axes[0, -1]
     sizes = irrelevant(data).isel(output_scale=len(data.output_scale) // 2)
-    for color, output in enumerate(outputs):
-        for marker, matrix in enumerate(sizes.projection.values):
-            text = f"{matrix}, {names[str(output)]}"
-            some = sizes.sel(output=output, projection=matrix)
-            plot.law(last_axis, fitted_law(some, "init_diagonal"))
-            plot.series(last_axis, some, "init_diagonal", text, color=color + 2 * marker)
     delta = data.init_diagonal.values
-    plot.theory(last_axis, delta, 0.01 * delta, "0.01 δ")
+    for color, output in enumerate(data.output.values):
+        for matrix in sizes.projection.values:
+            some = sizes.sel(output=output, projection=matrix)
+            label = f"{matrix}, {names[str(output)]}"
+            if output == "shared":  # both are equal
+                label = f"WQ and WK, {names['shared']}" * (matrix == "WQ")
+            plot.series(diagonal, some, "init_diagonal", label, color=color)
+        some = gain(data).sel(output=output)
+        for xi in data.output_scale.values:
+            label = names[str(output)] if xi == data.output_scale[0] else ""
+            plot.series(gains, some.sel(output_scale=xi), "init_diagonal", label, color=color)
+    start = float(sizes.sel(output=data.output[0]).isel(init_diagonal=0).mean())
+    plot.theory(diagonal, delta, start * delta / delta[0], "", color=0, says="in proportion to δ")
     label = "size of the irrelevant diagonal"
-    plot.finish(last_axis, "δ", label, xscale="log", yscale="log", legend=False)
-    plot.legend_below(figure, last_axis)
+    plot.finish(diagonal, "diagonal at the start, δ", label, xscale="log", yscale="log")
+    plot.finish(gains, "diagonal at the start, δ", "gain of attention", xscale="log")
+    scales = ", ".join(f"{xi:g}" for xi in data.output_scale.values)
+    plot.remark(figure, f"Lines of one color, right: ξ = {scales}.")
     return figure
 
 

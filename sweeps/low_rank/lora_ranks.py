@@ -7,8 +7,9 @@ from jaxtheory import Claim, Figure, plot
 from jaxtheory.claims import Finding, Measure, at_most, derived, last
 from jaxtheory.theories.low_rank import S1
 
-from . import TRUNCATED, lines, panels, pick, runs, slanted
+from . import TRUNCATED, panels, pick, runs, slanted
 
+LEAST = 1e-5  # loss that is drawn
 RANKS = [1, 2, 3, 5, 20]
 RUNS: dict[str, list] = {
     "run": [f"LoRA {r}" for r in RANKS] + ["all weights"],
@@ -19,17 +20,20 @@ RUNS: dict[str, list] = {
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """The loss in t; at the end the loss, and that of the changes cut to rank 1."""
-    figure, (curves, bars) = panels(
+    figure, (curves, ends) = panels(
         2, "LoRA of rank 1 learns what truncation to rank 1 loses (S1)", width=4.2
     )
-    lines(curves, data.loss, "step", "run", markers=False)
+    names = data.run.values
+    for color, name in zip([*plot.shades(len(names) - 1), 1], names, strict=True):
+        plot.series(curves, data.loss.sel(run=name), "step", name, color=color, markers=False)
     plot.finish(curves, "step t", "test hinge loss")
-    at, cut = np.arange(data.sizes["run"]), data.truncated_loss.sel(kept_rank=1)
-    plot.bars(bars, at - 0.2, last(data.loss), 0.4, "trained")
-    plot.bars(bars, at + 0.2, cut, 0.4, "changes cut to rank 1", color=1)
-    bars.set_xticks(at, data.run.values)
-    slanted(bars)
-    plot.finish(bars, "", "test hinge loss")
+    at, cut = np.arange(len(names)), data.truncated_loss.sel(kept_rank=1)
+    plot.dots(ends, at, last(data.loss).clip(LEAST), "trained")
+    plot.dots(ends, at, cut.clip(LEAST), "changes cut to rank 1", color=1)
+    ends.set_xticks(at, names)
+    slanted(ends)
+    plot.finish(ends, "", "test hinge loss at the end", yscale="log")
+    plot.remark(figure, f"Losses below {LEAST:g} are drawn there.")
     return figure
 
 

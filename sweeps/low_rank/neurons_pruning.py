@@ -7,7 +7,7 @@ from jaxtheory import Claim, Figure, plot
 from jaxtheory.claims import Finding, Measure, at_least, at_most, between, derived, interpretation
 from jaxtheory.theories.low_rank import S1
 
-from . import FULL, PAPER, QUICK, SHARED, Function, final, lines, only, panels
+from . import FULL, PAPER, QUICK, SHARED, Function, final, lines, only
 
 FEW, MORE = [0.05, 0.1, 0.2], [0.3, 0.5, 0.7, 0.9]  # values of R
 
@@ -28,34 +28,27 @@ def per_share(rates: list[float]) -> Function:
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """Sorted norms, sorted changes, and the loss against the share pruned.
+    """Small neurons pruned first and sorted changes in all settings; three orders in two of them.
 
-    The loss is shown for small first in all settings, and for all orders in one setting of each
-    interpretation of A.
+    The two have different interpretations of A.
     """
     names = list(data.setting.values)
-    figure, axes = panels(
-        5, "Which neurons of $W_O$ stay small, and what pruning them costs", width=3.0
-    )
-    norms, changes, small, first, second = axes
-    share = (np.arange(data.sizes["neuron"]) + 1) / data.sizes["neuron"]
-    for ax, sizes, label in (
-        (norms, data.neuron_norms, "$|o_i|$, sorted"),
-        (changes, data.neuron_changes, "$|o_i - o_i(0)|$, sorted"),
-    ):
-        ordered = xr.apply_ufunc(
-            np.sort, sizes, input_core_dims=[["neuron"]], output_core_dims=[["share"]]
-        ).assign_coords(share=share)
-        lines(ax, ordered, "share", "setting", markers=False)
-        plot.finish(ax, "share of the neurons", label, legend=False)
+    figure, axes = plot.panels(2, 2, title="Which neurons of $W_O$ stay small", width=3.4)
+    small, changes, first, second = axes.flat
     lines(small, data.pruned_loss.sel(order="small"), "rate", "setting", markers=False)
     plot.reference(small, np.full(2, 0.4), np.array([0.0, 1.0]), says="a share of 0.4")
-    plot.finish(small, "share pruned", "test hinge loss", "small neurons first", legend=False)
+    plot.finish(small, "share pruned", "test hinge loss", "small neurons first")
+    ordered = xr.apply_ufunc(
+        np.sort, data.neuron_changes, input_core_dims=[["neuron"]], output_core_dims=[["share"]]
+    )
+    share = (np.arange(data.sizes["neuron"]) + 1) / data.sizes["neuron"]
+    lines(changes, ordered.assign_coords(share=share), "share", "setting", markers=False)
+    plot.finish(changes, "share of the neurons", "$|o_i - o_i(0)|$, sorted", legend=False)
     for ax, setting in ((first, names[0]), (second, "P1" if "P1" in names else names[-1])):
-        lines(ax, data.pruned_loss.sel(setting=setting), "rate", "order", markers=False)
+        some = data.pruned_loss.sel(setting=setting, order=["small", "random", "large"])
+        lines(ax, some, "rate", "order", markers=False)
         plot.reference(ax, data.rate.values, data.rate.values, "loss = share")
-        plot.finish(ax, "share pruned", "test hinge loss", f"setting {setting}", legend=False)
-    plot.legend_below(figure, norms, first, titles=("by setting", "by order"))
+        plot.finish(ax, "share pruned", "test hinge loss", f"setting {setting}")
     return figure
 
 

@@ -10,6 +10,8 @@ from jaxtheory.theories.low_rank import S1
 from . import PAPER, only, panels, pick, ratio, runs
 from .neurons_dictionary import DICTIONARIES
 
+LEAST = 1e-6  # loss that is drawn
+
 
 def gap(data: xr.Dataset) -> xr.DataArray:
     """s_2 / s_3 of the change of W_K at the end."""
@@ -17,23 +19,24 @@ def gap(data: xr.Dataset) -> xr.DataArray:
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """Loss and the gap of W_K over the batch and the noise, for the smallest and the largest M."""
-    counts = np.unique(data.num_patterns.values[[0, -1]])
-    figure, axes = panels(
-        2 * len(counts),
-        "Low rank outlives small batches, strong noise blurs it (S1)",
-        width=3.6,
-        across=2,
+    """Loss and the gap of W_K against the noise, for the least and largest M and each batch."""
+    figure, (losses, gaps) = panels(
+        2, "Low rank outlives small batches, strong noise blurs it (S1)", width=4.2
     )
-    for row, M in zip(axes.reshape(-1, 2), counts, strict=True):
-        some, condition = data.sel(num_patterns=M), (data.batch_size >= M) & (data.noise <= 1 / M)
-        for ax, values, label, digits in (
-            (row[0], last(some.loss), "test hinge loss", 4),
-            (row[1], xr.ufuncs.log10(gap(some)), r"$\log_{10}\, s_2 / s_3$ of $\Delta W_K$", 1),
-        ):
-            plot.heat(ax, values, "batch_size", "noise", label=label, digits=digits)
-            plot.boundary(ax, condition, "batch_size", "noise", "B ≥ M, τ ≤ 1/M (constants 1)")
-            plot.finish(ax, "batch B", "norm of the noise τ", f"M = {M}", legend=False)
+    color = 0
+    for M in np.unique(data.num_patterns.values[[0, -1]]):
+        for size in data.batch_size.values:
+            some = data.sel(num_patterns=M, batch_size=size)
+            label = f"M = {M}, B = {size}"
+            plot.series(losses, last(some.loss).clip(LEAST), "noise", label, color=color)
+            plot.series(gaps, gap(some), "noise", label, color=color)
+            color += 1
+    for ax, label in ((losses, "test hinge loss"), (gaps, r"$s_2 / s_3$ of $\Delta W_K$")):
+        plot.finish(ax, "norm of the noise τ", label, xscale="log", yscale="log", legend=False)
+        plot.ticks(ax.xaxis, data.noise.values)
+    plot.legend_below(figure, losses, gaps)
+    losses.set_ylim(LEAST / 2, 1)
+    plot.remark(figure, f"Losses below {LEAST:g} are drawn there.")
     return figure
 
 

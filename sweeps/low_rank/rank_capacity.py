@@ -8,6 +8,7 @@ from jaxtheory.theories.low_rank import S1
 
 from . import only, panels, pick, runs
 
+LEAST = 1e-6  # number that has a color of its own
 SHAPES: dict[str, list] = {
     "shape": ["20, 20", "m_b=1", "m_b=2", "m_b=4", "m_a=1", "m_a=2", "m_a=4"],
     "query_dim": [20, 1, 2, 4, 20, 20, 20],
@@ -28,22 +29,27 @@ def beyond(data: xr.Dataset) -> xr.DataArray:
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """Loss and error by the width of queries and values and the number of relevant patterns."""
+    """s_(R+1) / s_1 of W_K and the loss, by the width of queries and values and by R."""
     R = data.num_relevant_patterns
     figure, axes = panels(
         2, "Few query and value dimensions against R relevant patterns", width=4.2
     )
+    s = last(data.singular_values).sel(matrix=["WQ", "WK"]).max("matrix")
+    after = (s.sel(index=R + 1).drop_vars("index") / s.sel(index=1, drop=True)).clip(LEAST)
     for ax, measured, label in (
-        (axes[0], data.loss, "test hinge loss"),
-        (axes[1], data.error, "test error"),
+        (axes[0], after, "$s_{R+1} / s_1$, larger of $W_Q$, $W_K$"),
+        (axes[1], last(data.loss).clip(LEAST), "test hinge loss"),
     ):
-        plot.heat(ax, last(measured), "shape", "num_relevant_patterns", label=label, digits=3)
+        plot.heat(
+            ax, measured, "shape", "num_relevant_patterns", label=label, digits=None, norm="log"
+        )
         enough = (data.query_dim >= R) & (data.value_dim >= R)
         plot.boundary(ax, enough, "shape", "num_relevant_patterns", "R dimensions or more")
         widths = "$m_b$ of queries and keys, $m_a$ of values (else 20)"
         plot.finish(ax, widths, "relevant patterns R", legend=False)
         names = [str(shape).replace("m_b", "$m_b$") for shape in data["shape"].values]
         ax.set_xticklabels([name.replace("m_a", "$m_a$") for name in names])
+    plot.remark(figure, f"Numbers below {LEAST:g} have the color of it.")
     return figure
 
 

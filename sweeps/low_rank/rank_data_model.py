@@ -11,7 +11,7 @@ from jaxtheory import Claim, Figure, plot
 from jaxtheory.claims import Finding, Measure, at_least, at_most, between, derived, last
 from jaxtheory.theories.low_rank import S1
 
-from . import PAPER, TRUNCATED, lines, panels, pick, rank_cost, ratio, runs
+from . import PAPER, TRUNCATED, panels, pick, rank_cost, ratio, runs
 
 DATA: dict[str, list] = {
     "kind": ["as in IV", "unit tokens", "drawn labels", "both"],
@@ -26,20 +26,13 @@ def gap(data: xr.Dataset) -> xr.DataArray:
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """The loss by rank, the singular values of W_K over the first, and the small changes."""
-    figure, (rank, spectrum, small) = panels(
-        3, "Rank 2 and small neurons on the data of the theorem (S1)", width=3.4
-    )
-    lines(rank, data.truncated_loss.isel(kept_rank=slice(0, 5)), "kept_rank", "kind")
-    s = last(data.singular_values).sel(matrix="WK")
-    lines(spectrum, s / s.sel(index=1), "index", "kind")
-    names = [str(name) for name in data.kind.values]
-    plot.bars(small, np.arange(len(names)), last(data.small_changes), 0.6, "")
-    small.set_xticks(range(len(names)), names, rotation=20)
-    plot.finish(rank, "all changes cut to rank r", "test hinge loss", legend=False)
-    plot.finish(spectrum, "index", "singular value of $W_K$ / first", yscale="log", legend=False)
-    plot.finish(small, "", "neurons that change little", legend=False)
-    plot.legend_below(figure, rank)
+    """What it costs to cut all changes to rank 1 and 2, for each kind of data."""
+    figure, (ax,) = panels(1, "Rank 2 on the data of the theorem (S1)", width=5.0)
+    at = np.arange(data.sizes["kind"])
+    for color, rank in enumerate((1, 2)):
+        plot.dots(ax, at, rank_cost(data, rank), f"all changes cut to rank {rank}", color=color)
+    ax.set_xticks(at, data.kind.values)
+    plot.finish(ax, "data", "rise of the test loss", yscale="log")
     return figure
 
 

@@ -49,29 +49,27 @@ def fall(data: xr.Dataset) -> xr.DataArray:
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """The relevant diagonal against the number of steps, with sqrt(log T) through the first."""
+    """The relevant diagonal and the cross terms over those at the least T, with their laws."""
     names = [n for n in NAMES if any(str(c).startswith(n) for c in data.cell.values)]
-    figure, axes = panels(
-        len(names), "Relevant diagonal of (7) against the number of steps, ηT fixed"
-    )
-    for ax, name in zip(axes, names, strict=True):
-        values = diagonal(data, name)
-        T = values["T"].values
-        for color, matrix in enumerate(("WQ", "WK")):
-            some = values.sel(projection=matrix)
-            plot.series(ax, some, "T", matrix, color=color)
-            law = float(some.mean("seed")[0]) * np.sqrt(np.log(T) / np.log(T[0]))
-            plot.theory(ax, T, law, "" if color else r"$\propto \sqrt{\log T}$", color=color)
-        plot.finish(
-            ax,
-            "steps T = const / η",
-            r"$\mu^\top \Delta W \mu$, relevant",
-            name,
-            legend=False,
-            xscale="log",
-        )
+    figure, (growing, falling) = panels(2, "Blocks of (7) against the number of steps, ηT fixed")
+    cross = parts(abs(data.projections)).relevant_cross
+    for color, name in enumerate(names):
+        for k, matrix in enumerate(("WQ", "WK")):
+            for ax, values in ((growing, diagonal(data, name)), (falling, over_T(cross, name))):
+                some = values.sel(projection=matrix)
+                label = f"{name}, {matrix}"
+                plot.series(ax, some / some.isel(T=0, drop=True), "T", label, color=2 * color + k)
+    T = diagonal(data, names[0])["T"].values
+    plot.theory(growing, T, np.sqrt(np.log(T) / np.log(T[0])), "", says="the laws")
+    plot.theory(falling, T, T[0] / T, "", says="the laws")
+    for ax, block, law in (
+        (growing, "relevant diagonal", r"$\sqrt{\log T}$"),
+        (falling, "relevant cross terms", "1/T"),
+    ):
+        label = f"{block} / at T = {T[0]}"
+        plot.finish(ax, "steps T = const / η", label, f"dashed: {law}", xscale="log", legend=False)
         plot.ticks(ax.xaxis, T)
-    plot.legend_below(figure, axes[0])
+    plot.legend_below(figure, growing)
     return figure
 
 
@@ -101,6 +99,7 @@ FIGURE = Figure(
                 "growth of the relevant diagonal, T 120 → 480, W_Q, W_K, S1, P1", further
             ),
             bound=at_least(1.12),
+            panel=0,
             expect="fails",
             why="Growth without limit would mean that attention becomes a hard choice in long training.",
         ),

@@ -1,12 +1,13 @@
 """Does a change have the rank of the classes, or of relevant patterns that occur independently?"""
 
+import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
 from jaxtheory.claims import Finding, Measure, at_least, at_most, derived, interpretation, last
 from jaxtheory.theories.low_rank import S1
 
-from . import PAPER, TRUNCATED, Function, law, lines, panels, pick, rank_cost, runs
+from . import PAPER, TRUNCATED, Function, law, panels, pick, rank_cost, runs
 
 TASKS: dict[str, list] = {
     "case": ["R=2", "R=4", "R=6", "R=4 together", "K=3", "K=6", "K=2 R=4", "R=4 P", "K=3 P"],
@@ -40,30 +41,27 @@ def gap(matrices: list[str]) -> Function:
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """Singular values over the largest, the loss by rank, and the ranks of all tasks.
+    """The rank of each change, outlined where it is not the law's, and the loss by rank beyond C.
 
-    The first two are those with one a for all positions. P: one a per position.
+    P: one a per position.
     """
     data = data.assign_coords(case=[str(c).replace("K=", "C=") for c in data.case.values])
-    figure, axes = panels(
-        7, "The rank follows independent patterns, or classes (R patterns, C classes)", across=2
-    )
-    shared = data.sel(case=[c for c in data.case.values if not str(c).endswith("P")])
-    s = last(shared.singular_values) / last(shared.singular_values).sel(index=1)
-    for ax, matrix in zip(axes[:4], data.matrix.values, strict=True):
-        lines(ax, s.sel(matrix=matrix).isel(index=slice(0, 8)), "index", "case")
-        ax.set_ylim(1e-4, 1.5)
-        plot.finish(ax, "index", f"singular value / largest, {matrix}", yscale="log", legend=False)
-    loss_panel, gap_panel, law_panel = axes[4:]
-    lines(loss_panel, shared.truncated_loss.isel(kept_rank=slice(0, 8)), "kept_rank", "case")
-    plot.finish(loss_panel, "all changes cut to rank r", "test hinge loss", legend=False)
-    plot.legend_below(figure, loss_panel)
-    for ax, values, label in (
-        (gap_panel, last(data.gap_rank), "rank, by the largest gap"),
-        (law_panel, law(data, LAW), "rank of the law"),
-    ):
-        plot.heat(ax, values, "matrix", "case", label=label, digits=1)
-        plot.finish(ax, "", "", legend=False)
+    figure, (ranks, costs) = panels(2, "R patterns, C classes", width=4.2, height=3.4)
+    rank, expected = last(data.gap_rank), law(data, LAW)
+    plot.heat(ranks, rank, "matrix", "case", label="rank, by the largest gap", digits=0)
+    other = abs(rank.mean("seed") - expected) > 0.5
+    plot.boundary(ranks, other, "matrix", "case", "not the rank of the law", measured=True)
+    plot.finish(ranks, "", "", legend=False)
+    if not other.any():
+        plot.remark(figure, "All ranks are those of the law.")
+    classes = np.unique(data.num_classes)
+    for color, C in zip(plot.shades(len(classes)), classes, strict=True):
+        for k in np.flatnonzero(data.num_classes == C):
+            one = data.truncated_loss.isel(case=k)
+            beyond = one.assign_coords(kept_rank=one.kept_rank - C).sel(kept_rank=slice(-5, 5))
+            label = f"C = {C}" if k == np.flatnonzero(data.num_classes == C)[0] else ""
+            plot.series(costs, beyond, "kept_rank", label, color=color)
+    plot.finish(costs, "rank that is kept, minus C", "test hinge loss")
     return figure
 
 

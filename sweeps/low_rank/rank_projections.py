@@ -11,7 +11,7 @@ from jaxtheory import Claim, Figure, plot
 from jaxtheory.claims import Finding, Measure, at_least, at_most, derived, interpretation
 from jaxtheory.theories.low_rank import S1
 
-from . import FULL, PAPER, QUICK, SHARED, Function, bars, only, worst
+from . import FULL, PAPER, QUICK, SHARED, Function, dots, only, worst
 
 
 def parts(P: xr.DataArray) -> xr.Dataset:
@@ -69,18 +69,19 @@ def own_cosine(data: xr.Dataset) -> xr.DataArray:
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """The mean blocks of each matrix, a bar for each setting."""
-    title = rf"$\mu_i^\top \Delta W \mu_j$: means over blocks (n = {data.sizes['seed']} seeds)"
+    """The mean blocks of each matrix, a dot for each setting."""
+    title = r"$\mu_i^\top \Delta W \mu_j$: means over blocks"
     figure, axes = plot.panels(3, title=title, width=6.7, height=2.0, across=1)
     blocks = parts(data.projections).to_array("block")
     names = [str(name).replace("_", "\n") for name in blocks.block.values]
     for ax, matrix in zip(axes[0], data.projection.values, strict=True):
-        bars(ax, blocks.sel(projection=matrix), names)
+        dots(ax, blocks.sel(projection=matrix), names if ax is axes[0, -1] else [""] * len(names))
         ax.axhline(0, color="#333333", linewidth=0.6)
         plot.finish(ax, "", f"mean projection, {matrix}", legend=False)
         ax.set_yscale("symlog", linthresh=0.01)
+        ax.set_ylim(-6, 6)
     plot.legend_below(figure, axes[0, 0])
-    plot.remark(figure, "Each bar is a mean over its block, too; the scale is linear below 0.01.")
+    plot.remark(figure, "Each dot is a mean over its block, too; the scale is linear below 0.01.")
     return figure
 
 

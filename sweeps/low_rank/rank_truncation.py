@@ -13,7 +13,7 @@ from . import (
     QUICK,
     SHARED,
     TRUNCATED,
-    bars,
+    dots,
     final,
     law,
     lines,
@@ -61,7 +61,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         plot.finish(ax, "rank r", label, xscale="log", legend=False)
         plot.ticks(ax.xaxis, ranks)
     plot.legend_below(figure, axes[1])
-    bars(axes[3], single_cost(data), [str(c) for c in data.cut.values])
+    dots(axes[3], single_cost(data), [str(c) for c in data.cut.values])
     plot.finish(axes[3], "the one matrix cut to rank 1", "rise of the loss", legend=False)
     return figure
 

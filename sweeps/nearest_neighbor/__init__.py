@@ -57,7 +57,7 @@ def course(
     ax: Any,
     values: xr.DataArray,
     label: str,
-    color: int,
+    color: int | str,
     law: xr.DataArray | None = None,
     law_label: str = "",
 ) -> None:

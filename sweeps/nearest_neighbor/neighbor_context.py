@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import Finding, Measure, between, derived, last
+from jaxtheory.claims import Finding, Measure, between, derived
 from jaxtheory.theories.nearest_neighbor import Config
 
 from . import ETA, EXACT, LOG, PAPER, THEORY, D, N, course, late_slope, started
@@ -25,27 +25,21 @@ def short(data: xr.Dataset, values: xr.DataArray) -> xr.DataArray:
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """Loss in t for one d; the last loss and the late exponent over d and N."""
-    figure, axes = plot.panels(
-        3,
-        title="Infinitely many prompts, η = d, σ = 8",
-        across=2,
+    """Loss in t for one d; the late exponent over d and N."""
+    figure, ((losses, slopes),) = plot.panels(
+        2, title="Infinitely many prompts, η = d, σ = 8", width=3.6, height=3.2
     )
     data = data.isel(seed=0)
     late = started(data).isel(dim=-1)
-    for i, n in enumerate(data[N].values):
+    for color, n in zip(plot.shades(data.sizes[N]), data[N].values, strict=True):
         runs = late.sel({N: n})
         law = runs.predicted_loss_law.where(runs.step >= 20)
-        course(axes[0, 0], 2 * runs.population_loss, f"N = {n}", i, 2 * law)
-    title = f"d = {int(data[D][-1])}; dashed: near ties"
-    plot.finish(axes[0, 0], "step t", "2 L", title, **LOG)
-    for ax, values, label in (
-        (axes[0, 1], 2 * last(data.population_loss), "2 L at the end"),
-        (axes[0, 2], late_slope(data.population_loss), "exponent of t"),
-    ):
-        plot.heat(ax, values, N, "dim", label=label)
-        plot.finish(ax, "examples in a prompt, N", "dimension d")
-        plot.boundary(ax, below(data), N, "dim", "left of it N < √d log d")
+        course(losses, 2 * runs.population_loss, f"N = {n}", color, 2 * law)
+    plot.finish(losses, "step t", "2 L", f"d = {int(data[D][-1])}", **LOG)
+    plot.heat(slopes, late_slope(data.population_loss), N, "dim", label="exponent of t")
+    plot.finish(slopes, "examples in a prompt, N", "dimension d")
+    plot.boundary(slopes, below(data), N, "dim", "left of it N < √d log d")
+    plot.remark(figure, "Dashed, left: near ties.")
     return figure
 
 
@@ -79,7 +73,6 @@ FIGURE = Figure(
             ),
             bound=between(-0.65, -0.28),
             exact=True,
-            panel=2,
             why="The condition on N is sufficient only: shorter prompts are learned at the same kind of rate.",
         ),
     ),

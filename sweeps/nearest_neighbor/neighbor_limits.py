@@ -14,7 +14,6 @@ from jaxtheory.claims import (
     at_most,
     between,
     exponent,
-    fitted_law,
     interpretation,
 )
 from jaxtheory.theories.nearest_neighbor import Config
@@ -34,32 +33,28 @@ def ray(data: xr.Dataset, r: float, scales: list[float] = SCALES) -> xr.Dataset:
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """Loss and the query's attention along rays; the error under shift in N."""
-    figure, axes = plot.panels(3, title="d = 3, no training", across=2)
+    """Loss and the query's attention along rays; the error under shift in N, times exp(xi1)."""
+    figure, ((losses, queries, shifted),) = plot.panels(3, title="d = 3, no training")
     n = data[N].values
     scales = [x for x in SCALES if x in data[XI0].values]
-    for i, (label, r) in enumerate(RATIOS.items()):
+    for color, (label, r) in zip(plot.shades(len(RATIOS)), RATIOS.items(), strict=True):
         runs = ray(data, r, scales).sel({N: n[0]})
-        plot.series(axes[0, 0], 2 * runs.test_loss, "xi1", label, color=i)
-        plot.series(axes[0, 1], runs.query_attention, "xi1", label, color=i)
+        plot.series(losses, 2 * runs.test_loss, "xi1", label, color=color)
+        plot.series(queries, runs.query_attention, "xi1", label, color=color)
         law = np.full(len(scales), (1 - r / 2) ** n[0])
-        plot.theory(axes[0, 1], scales, law, "", color=i, says="P(ρ* < 1 − r)")
-    title = f"N = {n[0]}; dashed: P(ρ* < 1 − r)"
-    plot.finish(axes[0, 0], r"$\xi_1$", "2 L", f"N = {n[0]}", legend=False, **LOG)
-    plot.finish(axes[0, 1], r"$\xi_1$", "attention on the query", title, xscale="log", legend=False)
+        plot.theory(queries, scales, law, "", color=color, says="P(ρ* < 1 − r)")
+    x = rf"$\xi_1$ (N = {n[0]})"
+    plot.finish(losses, x, "2 L", legend=False, **LOG)
+    plot.finish(queries, x, "attention on the query", xscale="log", legend=False)
     errors = ray(data, 2.0, scales).shift_error
-    for i, xi1 in enumerate(scales):
-        name, runs = f"ξ1 = {xi1:g}", errors.sel(xi1=xi1)
-        if xi1 in SCALES[:3]:
-            name += f", {plot.law(axes[0, 2], fitted_law(runs, N))}"
-        plot.series(axes[0, 2], runs, N, name, color=i)
-    error = r"mean $(f - y_{i^*})^2$, $q = x_{i^*}$"
-    plot.finish(axes[0, 2], "examples N", error, "tests under shift, δ = 1, ξ2 = 2 ξ1", **LOG)
-    axes[0, 1].set_ylim(-0.03, 1.03)
-    axes[0, 2].set_ylim(errors.min() ** 1.35, 1)  # room for the legend
-    for ax, values in zip(axes[0], (scales, scales, n), strict=True):
+    for color, xi1 in zip(plot.shades(len(scales)), scales, strict=True):
+        plot.series(shifted, errors.sel(xi1=xi1) * np.exp(xi1), N, f"ξ1 = {xi1:g}", color=color)
+    error = r"$e^{\xi_1}$ mean $(f - y_{i^*})^2$, $q = x_{i^*}$"
+    plot.finish(shifted, "examples N", error, "shift, δ = 1, ξ2 = 2 ξ1", **LOG)
+    queries.set_ylim(-0.03, 1.03)
+    for ax, values in ((losses, scales), (queries, scales), (shifted, n)):
         plot.ticks(ax.xaxis, values)
-    plot.legend_below(figure, axes[0, 0])
+    plot.legend_below(figure, losses)
     return figure
 
 

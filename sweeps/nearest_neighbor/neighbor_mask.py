@@ -26,8 +26,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     for row, setting in zip(axes, data.setting.values, strict=True):
         runs = started(data).sel(setting=setting)
         for ax, (name, (factor, label)) in zip(row, PANELS.items(), strict=True):
-            for i, sigma in enumerate(data[SIGMA].values):
-                course(ax, factor * runs[name].sel({SIGMA: sigma}), f"σ = {sigma:g}", i)
+            for color, sigma in zip(
+                plot.shades(data.sizes[SIGMA]), data[SIGMA].values, strict=True
+            ):
+                course(ax, factor * runs[name].sel({SIGMA: sigma}), f"σ = {sigma:g}", color)
             if name == "xi2":
                 law = runs.predicted_xi2_valley.isel({SIGMA: 0, "seed": 0})
                 plot.theory(ax, runs.step.values, law.where(runs.step >= 50).values, "valley")

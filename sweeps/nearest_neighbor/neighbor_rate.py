@@ -45,33 +45,25 @@ def per_alignment(data: xr.Dataset) -> xr.DataArray:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """The error of both kinds of tests in t for one setting; exponents of T over delta."""
-    figure, axes = plot.panels(3, across=2)
-    plot.remark(figure, "Trained on infinitely many prompts.")
     late = started(data).isel(setting=0)
+    setting = f"Trained on infinitely many prompts, in t {late.setting.item()}"
+    figure, ((*courses, exponents),) = plot.panels(3, title=setting)
     kinds = {"shift_error": r"$q = x_{i^*}$", "separated_error": "any query"}
-    for ax, (name, title) in zip(axes[0], kinds.items(), strict=False):
-        for i, delta in enumerate(data[DELTA].values):
-            course(ax, late[name].sel({DELTA: delta}), f"δ = {delta:g}", i)
+    for ax, (name, title) in zip(courses, kinds.items(), strict=True):
+        for color, delta in zip(plot.shades(data.sizes[DELTA]), data[DELTA].values, strict=True):
+            course(ax, late[name].sel({DELTA: delta}), f"δ = {delta:g}", color)
         plot.reference(ax, late.step, worst(late).isel({"seed": 0, DELTA: 0}), "worst prompt")
-        plot.finish(
-            ax,
-            "step t",
-            r"mean $(f - y_{i^*})^2$",
-            f"{title}; {late.setting.item()}",
-            legend=False,
-            **LOG,
-        )
+        plot.finish(ax, "step t", r"mean $(f - y_{i^*})^2$", title, legend=False, **LOG)
         ax.set_ylim(1e-9, 3)
-    for i, setting in enumerate(data.setting.values):
+    for color, setting in enumerate(data.setting.values):
         for name, line in (("shift_error", "-"), ("separated_error", "--")):
             values = -late_slope(data[name].mean("seed")).sel(setting=setting)
-            label = setting if line == "-" else ""
-            axes[0, 2].plot(data[DELTA], values, line, color=plot.COLORS[i], label=label)
-    plot.finish(axes[0, 2], "separation δ", "− exponent of T", "dashed: any query", **LOG)
-    plot.legend_below(figure, axes[0, 0])
-    plot.remark(
-        figure, "Last panel: solid where the query is the nearest example, dashed any query."
-    )
+            style = {"color": plot.COLORS[color], "marker": plot.MARKERS[color], "markersize": 3}
+            label = str(setting) if line == "-" else None
+            exponents.plot(data[DELTA], values, line, label=label, **style)
+    plot.finish(exponents, "separation δ", "− exponent of T", "dashed: any query", **LOG)
+    exponents.set_ylim(0.1, 200)
+    plot.legend_below(figure, courses[0])
     return figure
 
 

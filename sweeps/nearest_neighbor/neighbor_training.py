@@ -31,13 +31,6 @@ from . import (
     valley_share,
 )
 
-TIES, VALLEY = "dashed: near ties, $t^{-1/3}$", "dashed: valley, $t^{1/3}$"
-PANELS = {
-    "test_loss": (2, r"2 L, mean $(f - y_{i^*})^2$ on test prompts", "test_loss_law", TIES),
-    "xi1": (1, r"$\xi_1$", "xi1_valley", VALLEY),
-    "xi2": (1, r"$\xi_2$", "xi2_valley", VALLEY),
-}
-
 
 def converged(data: xr.Dataset, values: xr.DataArray) -> xr.DataArray:
     """The values of the settings with 2 L(500) <= 0.21; those with NaN are kept."""
@@ -49,36 +42,25 @@ def learned(data: xr.Dataset, values: xr.DataArray) -> xr.DataArray:
     return last(values).where(~(2 * last(data.loss) > 0.25), drop=True)
 
 
-def slopes(data: xr.Dataset, name: str) -> str:
-    """The least and the greatest exponent of t among the settings that have learned, in words.
-
-    They are means over the seeds. The words are "" for short runs, and if no setting has learned.
-    """
-    if int(data.step[-1]) <= 500:
-        return ""
-    exponents = converged(data[["loss"]].mean("seed"), late_slope(data[name]).mean("seed"))
-    if not exponents.size:
-        return ""
-    ends = f"slopes {float(exponents.min()):.2f} to {float(exponents.max()):.2f}".replace("-", "−")
-    return f"{ends} where 2 L(500) ≤ 0.21"
-
-
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """Loss and both parameters in t for every setting; dashed: what near ties predict."""
-    figure, axes = plot.panels(
-        3,
-        width=4.2,
-        height=3.6,
-    )
+    """Attention off the nearest, xi1 / xi2 and the loss in t for every setting, with their laws."""
+    figure, ((attention, ratios, losses),) = plot.panels(3, width=4.2, height=3.6)
     late = started(data)
-    for ax, (name, (factor, label, law, title)) in zip(axes[0], PANELS.items(), strict=True):
-        for i, setting in enumerate(data.setting.values):
-            runs = late.sel(setting=setting)
-            dashed = runs[f"predicted_{law}"].isel(seed=0).where(late.step >= 50)
-            course(ax, factor * runs[name], str(setting), i, factor * dashed)
-        note = slopes(late, name)
-        plot.finish(ax, "step t", label, f"{title}; {note}" * bool(note), legend=False, **LOG)
-    plot.legend_below(figure, axes[0, 0])
+    for color, setting in enumerate(late.setting.values):
+        runs = late.sel(setting=setting)
+        law = runs.predicted_test_loss_law.isel(seed=0).where(late.step >= 50)
+        course(attention, 1 - runs.nearest_attention, str(setting), color)
+        course(ratios, runs.xi1 / runs.xi2, str(setting), color)
+        course(losses, 2 * runs.test_loss, str(setting), color, 2 * law)
+    t = late.step.where(late.step >= 50, drop=True).values
+    plot.reference(attention, t, 0.9 * (t / t[0]) ** (-1 / 3), says="the power of t in the title")
+    plot.reference(ratios, t, (t / t[0]) ** 0.1, says="the power of t in the title")
+    attention_label, loss_label = "1 − attention on the nearest", "2 L, test prompts"
+    plot.finish(attention, "step t", attention_label, "dotted: $t^{-1/3}$", legend=False, **LOG)
+    plot.finish(ratios, "step t", r"$\xi_1 / \xi_2$", "dotted: $t^{0.1}$", legend=False, **LOG)
+    plot.finish(losses, "step t", loss_label, "dashed: near ties", legend=False, **LOG)
+    ratios.set_ylim(0.1, 3)
+    plot.legend_below(figure, losses)
     return figure
 
 

@@ -354,6 +354,7 @@ def panels(data: xr.Dataset, shown: Mapping[str, str]) -> plot.Drawing:
         ax.set_xlim(least - 0.1 * room, most + 0.1 * room)
         ax.set_ylim(-0.6, len(places) - 0.4)
         plot.ticks(ax.yaxis, places, data.cell.values if ax is row[0] else [""] * len(places))
+        ax.locator_params(axis="x", nbins=3)
         plot.finish(ax, label, "")
     plot.remark(
         figure,

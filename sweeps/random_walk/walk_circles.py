@@ -8,37 +8,28 @@ import xarray as xr
 from jaxtheory import Claim, Figure, plot
 from jaxtheory.claims import Finding, Measure, at_least, at_most, derived, interpretation, printed
 
-from . import FULL, OF_V, ON_CIRCLE6, QUICK, TALK, K, N, P, V, optimal, predicted
+from . import FULL, ON_CIRCLE6, QUICK, TALK, K, N, P, optimal
 
 SHOWN = {
-    "loss": "loss L",
-    "accuracy": "accuracy",
     "parent_attention": "attention on the parent",
-    V: OF_V,
-    "kl": "KL(law || output), nats",
+    "accuracy": "accuracy",
 }
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """A row per circle, a panel per metric, a color per p.
-
-    Dashed: infinitely many sequences, and the limits of the accuracy.
-    """
+    """A row per circle, a panel per metric, a color per p; dashed: the limits of the accuracy."""
     figure, axes = plot.panels(len(SHOWN), data.sizes["circle"])
-    for row, circle in enumerate(data.circle.values):
-        for ax, (name, label) in zip(axes[row], SHOWN.items(), strict=True):
-            for i, p in enumerate(data[P].values):
+    for row, circle in zip(axes, data.circle.values, strict=True):
+        for ax, (name, label) in zip(row, SHOWN.items(), strict=True):
+            for color, p in enumerate(data[P].values):
                 runs = data.sel({"circle": circle, P: p})
-                plot.series(ax, runs[name], "step", f"p = {p:g}", color=i, markers=False)
+                plot.series(ax, runs[name], "step", f"p = {p:g}", color=color, markers=False)
                 if name == "accuracy":
-                    plot.theory(
-                        ax, 0, float(runs.predicted_accuracy.max()), "", color=i, says="limit"
-                    )
-                curve = runs.get(f"predicted_{name}_population")
-                if curve is not None and curve.notnull().any():
-                    predicted(ax, curve, "step", "theory, B = ∞", i)
+                    limit = float(runs.predicted_accuracy.max())
+                    plot.theory(ax, 0, limit, "", color=color, says="limit")
+            ax.set_ylim(-0.03, 1.05 if name == "parent_attention" else 0.6)
             plot.finish(ax, "step t", label, str(circle), legend=False)
-    plot.legend_below(figure, *axes[0])
+    plot.legend_below(figure, axes[0, 0])
     return figure
 
 

@@ -111,7 +111,6 @@ FIGURE = Figure(
             q=1,
             diverged="violates",
             exact=True,
-            panel=0,
             why="It shows that the theorem's condition on N is tight: one token more or less, and the walk is learned.",
         ),
     ),

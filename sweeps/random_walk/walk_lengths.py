@@ -43,42 +43,31 @@ def sharpness(data: xr.Dataset) -> xr.DataArray:
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """Sharpness against N, one line per rule for M and one panel per p.
+    """Sharpness against N for long encodings, and for all against M / N; shares against M / N.
 
-    The last panel has the share of seeds that select the parent against M.
+    The shares are those of seeds that select the parent.
     """
-    figure, ((*panels, wide),) = plot.panels(data.sizes[P] + 1)
+    figure, ((growing, collapsed, selected),) = plot.panels(3, title=end(data))
     lengths = np.unique(data[N])
-    for i, (ax, p) in enumerate(zip(panels, data[P].values, strict=True)):
-        for color, rule in enumerate(RULES):
-            chosen = of_rule(data, rule)
-            if chosen.sizes[N]:
-                name = rule.replace("N^1.5", "$N^{1.5}$")
-                plot.series(ax, sharpness(chosen.sel({P: p})).clip(1e-2), N, name, color=color)
-        if of_rule(data, "M = 4 N^1.5").sizes[N]:
-            plot.theory(ax, lengths, lengths * 2.8, "2.8 N")
-        plot.finish(
-            ax,
-            "positions, N",
-            "−log(1 − attention on the parent)",
-            f"p = {p:g}",
-            legend=False,
-            xscale="log",
-            yscale="log",
+    for color, p in enumerate(data[P].values):
+        some = data.sel({P: p})
+        longest = of_rule(
+            some, "M = 4 N^1.5" if "M = 4 N^1.5, N = 97" in data.case else "M = N^1.5"
         )
-        for j, n in enumerate(lengths[-2:]):
-            share_of_seeds = right(data.sel({P: p})).isel(case=data[N].values == n).mean("seed")
-            shares = share_of_seeds.swap_dims(case=M).sortby(M).drop_duplicates(M)
-            plot.series(wide, shares, M, f"N = {n}, p = {p:g}", color=2 * i + j)
-    plot.finish(
-        wide,
-        "dimension of the encodings, M",
-        "share of seeds that select the parent",
-        end(data),
-        xscale="log",
-    )
-    wide.set_ylim(-0.03, 1.05)
-    plot.legend_below(figure, panels[0])
+        plot.series(growing, sharpness(longest), N, f"p = {p:g}", color=color)
+    plot.theory(growing, lengths, lengths * 2.8, "2.8 N")
+    for color, n in zip(plot.shades(len(lengths)), lengths, strict=True):
+        some = data.isel({P: 0, "case": data[N].values == n})
+        some = some.assign_coords(case=some[M].values / n).sortby("case").drop_duplicates("case")
+        plot.series(collapsed, sharpness(some), "case", f"N = {n}", color=color)
+        plot.series(selected, right(some), "case", f"N = {n}", color=color)
+    names = "positions, N", "−log(1 − attention on the parent)"
+    plot.finish(growing, *names, "M = 4 $N^{1.5}$", xscale="log", yscale="log")
+    at, share = f"M / N (p = {data[P].values[0]:g})", "share of seeds that select the parent"
+    plot.finish(collapsed, at, names[1], xscale="log", yscale="log", legend=False)
+    plot.finish(selected, at, share, xscale="log", legend=False)
+    selected.set_ylim(-0.03, 1.05)
+    plot.legend_below(figure, collapsed)
     return figure
 
 

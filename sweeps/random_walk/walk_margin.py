@@ -49,7 +49,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     figure, ((cosine, parent),) = plot.panels(2, title=at)
     runs = data.isel({P: data.sizes[P] // 2}, drop=True).isel(step=data.step.values >= 1)
     for ax, name in ((cosine, MARGIN), (parent, "parent_attention")):
-        for color, eta in enumerate(data[ETA].values):
+        for color, eta in zip(plot.shades(data.sizes[ETA]), data[ETA].values, strict=True):
             values = runs[name].sel({ETA: eta}, drop=True)
             plot.series(ax, values, "step", f"η = {eta:g}", color=color)
     middle = float(data[P][data.sizes[P] // 2])

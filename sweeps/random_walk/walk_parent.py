@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import jax
 import xarray as xr
 
 import jaxtheory
@@ -19,10 +20,21 @@ def edge(problem: Problem, config: Config) -> Any:
     return laws.predict_boundary(config)
 
 
+def regained(result: xr.Dataset) -> xr.DataArray:
+    """True for cells beyond the law where the parent scores most again, K by p."""
+    config: Any = FIGURE.config
+    configs = [config.replace(num_states=int(k)) for k in result[K].values]
+    p = result["holds"][P].values
+    rows = [jax.vmap(lambda x, c=c: laws.parent_margin(x, c))(p) >= 0 for c in configs]
+    return xr.DataArray(rows, {K: result[K].values, P: p}) & (result[P] > result.law.mean("seed"))
+
+
 def draw(result: xr.Dataset) -> plot.Drawing:
     """The phases over K and p, and the boundary of each run against K with its law."""
     figure, ((heat, line),) = plot.panels(2, width=3.6, height=3.0)
     plot.phases(heat, result, K)
+    again = "parent first again in the population's second step"
+    plot.boundary(heat, regained(result), K, P, again)
     plot.finish(heat, "states K", "probability p", "share that selects the parent")
     plot.series(line, result.boundary, K, "first p without the parent", seeds=True)
     plot.theory(line, result[K], result.law.mean("seed"), "population's second step")

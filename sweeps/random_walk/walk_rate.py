@@ -11,17 +11,15 @@ from jaxtheory.claims import (
     between,
     derived,
     exponent,
-    fitted_law,
     last,
     printed,
 )
 
-from . import OF_V, ON_CIRCLE6, QUICK, TALK, THEOREM, B, Function, P, V, predicted, right
+from . import ON_CIRCLE6, QUICK, TALK, THEOREM, B, Function, P, V, predicted, right
 
 GAP, LIMIT = "output_gap", "predicted_output_gap_sqrt_law"
 SHOWN = {
     f"{V}_sqrt": r"direction error of V against $\sqrt{\Pi^\top}$",
-    V: OF_V,
     "output_error": "direction error of f against the law",
     GAP: r"$|f/|f| - \Pi^\top x_{N-1}|$, as printed",
 }
@@ -45,35 +43,22 @@ def excess(data: xr.Dataset) -> xr.DataArray:
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """Three errors in t for two p, solid for the largest sample.
-
-    Dashed: infinitely many sequences, and t^(-1/2).
-    """
+    """Errors of V and of the output in t for two p, each law in the color of its runs."""
     figure, axes = plot.panels(len(SHOWN))
-    late = data.isel(step=data.step.values >= 3).where(right(data))
+    late = data.where(right(data)).isel({B: -1, "step": data.step.values >= 3})
+    t = late.step.values
     for ax, (name, label) in zip(axes[0], SHOWN.items(), strict=True):
-        for i, (p, size) in enumerate((p, size) for p in data[P].values for size in data[B].values):
-            plot.series(
-                ax, late[name].sel({P: p, B: size}), "step", f"p = {p:g}, B = {size}", color=i
-            )
-        if name in (V, GAP):
-            law, text = (
-                (LIMIT, "sqrt law, t = ∞")
-                if name == GAP
-                else (f"predicted_{V}_population", "B = ∞")
-            )
-            for i, p in enumerate(data[P].values, 4):
-                predicted(ax, late[law].sel({P: p}).isel({B: -1}), "step", f"p = {p:g}, {text}", i)
-        else:
-            t, start = late.step.values, late[name].sel({P: 0.5}).isel({B: -1, "step": 0}).mean()
-            plot.theory(ax, t, float(start) * np.sqrt(t[0] / t), r"$t^{-1/2}$")
-        most = late[name].sel({P: data[P].values[0]}).isel({B: -1})
-        fitted = plot.law(ax, fitted_law(most, "step"))
-        fitted = f"p = {data[P].values[0]:g}: {fitted}" * (fitted != "no exponent")
-        plot.finish(ax, "step t", label, fitted, xscale="log", yscale="log")
-        ticks = [t for t in (3, 10, 30, 100, 300) if t <= late.step[-1]]
-        ax.set_xticks(ticks, [str(t) for t in ticks])
-        ax.tick_params(axis="x", which="minor", labelbottom=False)
+        for color, p in enumerate(data[P].values):
+            runs = late[name].sel({P: p})
+            plot.series(ax, runs, "step", f"p = {p:g}", color=color)
+            if name == GAP:
+                predicted(ax, late[LIMIT].sel({P: p}), "step", "", color)
+        if name != GAP:
+            start = float(late[name].sel({P: 0.5}).isel(step=0).mean())
+            plot.theory(ax, t, start * np.sqrt(t[0] / t), r"$t^{-1/2}$")
+        plot.finish(ax, "step t", label, xscale="log", yscale="log")
+        plot.ticks(ax.xaxis, [tick for tick in (3, 10, 30, 100, 300) if tick <= t[-1]])
+    plot.remark(figure, "Last panel, dashed: the square root law at t = ∞.")
     return figure
 
 

@@ -81,15 +81,15 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     d = 4 if int(data[N].max()) < WEIGHTS else D
     for ax, k in zip(axes, data[K].values, strict=True):
         one = data.sel({K: k}).assign_coords({N: data[N] / d**2})
-        medians = {"fresh task, median": error(one), "training task, median": last(one.idg_error)}
+        medians = {"fresh task": error(one), "training task": last(one.idg_error)}
         for i, (says, values) in enumerate(medians.items()):
-            line = {"color": plot.COLORS[i], "marker": plot.MARKERS[i], "markersize": 4}
-            ax.plot(values[N], values.median("seed"), label=says, **line)
+            plot.medians(ax, values, N, says, color=i)
         plot.theory(ax, *limits(d, int(k)), "Result 1")
         law = theory(one, "equivalent").median("seed")
         plot.reference(ax, law[N], law.where(np.isfinite(law)), "law at these tasks and d")
         plot.reference(ax, None, 1.01, "", color=4, says="the answer 0, of error 1 + ρ")
         plot.finish(ax, r"$\tau = n / d^2$", "error", f"{k / d:g} d tasks", yscale="log")
+        ax.set_ylim(0.1, 1000)
     return figure
 
 

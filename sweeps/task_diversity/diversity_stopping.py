@@ -43,22 +43,18 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     counts = data[N].values
     peak = counts[len(counts) // 2]
     later = data.sel({N: peak}).isel(step=slice(1, None))
-    middle = lambda values: values.median("seed")
-    curve = lambda ax, values, x, i, says: ax.plot(
-        values[x], middle(values), plot.MARKERS[i] + "-", color=plot.COLORS[i], ms=3, label=says
-    )
     for i, (name, says) in enumerate({"path": "descent", "ridge_path": "ridge"}.items()):
-        curve(paths, path_error(later, name), "step", i, says)
-    law = middle(later.predicted_icl_error_stopped.isel(algorithm=0))
+        plot.medians(paths, path_error(later, name), "step", says, color=i)
+    law = later.predicted_icl_error_stopped.isel(algorithm=0).median("seed")
     plot.theory(paths, law.step, law, "law of ridge")
     plot.finish(paths, "step t", "error on fresh tasks", "at the peak", xscale="log", yscale="log")
     d = 4 if int(counts.max()) < WEIGHTS else D
     one = data.assign_coords({N: data[N] / d**2})
-    curve(minima, stopped(one), N, 0, "least along descent")
-    curve(minima, last(path_error(one, "path")), N, 1, "at the last step")
+    plot.medians(minima, stopped(one), N, "least along descent")
+    plot.medians(minima, last(path_error(one, "path")), N, "at the last step", color=1)
     for ax in (paths, minima):
         plot.reference(ax, None, 1.01, "", says="the answer 0, of error 1 + ρ")
-    plot.finish(minima, r"$\tau = n / d^2$", "error on fresh tasks", "medians", yscale="log")
+    plot.finish(minima, r"$\tau = n / d^2$", "error on fresh tasks", yscale="log")
     return figure
 
 

@@ -31,7 +31,7 @@ def test_a_scale_is_linear_logarithmic_or_given():
 @pytest.mark.parametrize(
     ("norm", "values", "vmin", "vmax", "message"),
     [
-        ("cubic", [1], None, None, 'norm = \'cubic\': must be "linear", "log" or a matplotlib'),
+        ("cubic", [1], None, None, 'norm = \'cubic\': must be "linear", "log", "diverging"'),
         (Normalize(), [1], 0, None, "a Normalize has its own"),
         ("linear", [1], 2, 2, "vmin = 2: must be less than vmax = 2"),
         ("log", [0, -1, 1], None, None, "and 2 of the values"),

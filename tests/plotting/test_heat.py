@@ -114,3 +114,22 @@ def test_an_entry_of_a_further_dimension_is_chosen() -> None:
     assert {row["value"] for row in rows_of(figure, "cell")} == {2}
     with pytest.raises(InputError, match=r"further dimension pruner \(wanda, dense\)"):
         plot.heat(None, values, "x", "y")
+
+
+def test_differences_part_at_zero_and_categories_have_their_colors() -> None:
+    values = xr.DataArray([[-0.2, 0.5]], {"b": [1], "a": [1, 2]}, ("b", "a"))
+    figure = plot.heat(None, values, "a", "b", norm="diverging", digits=None)
+    (picture,) = figure.axes[0].collections
+    assert picture.get_clim() == (-0.5, 0.5) and not figure.axes[0].texts
+    figure = plot.heat(None, abs(values), "a", "b", norm=[0, 0.3, 1])
+    (picture,) = figure.axes[0].collections
+    assert picture.get_cmap().N == 2
+
+
+def test_panels_of_one_scale_share_a_color_bar() -> None:
+    figure, axes = plot.panels(3)
+    values = xr.DataArray([[0.2, 0.5]], {"b": [1], "a": [1, 2]}, ("b", "a"))
+    for ax, most in zip(axes[0], (1, 1, 2), strict=True):
+        plot.heat(ax, values * most, "a", "b", vmin=0, vmax=most, label="share")
+    plot.add_caption(figure)
+    assert [ax.collections[0].colorbar is None for ax in axes[0]] == [True, False, False]

@@ -152,3 +152,33 @@ def test_what_cannot_be_colored_is_refused() -> None:
         plot.lines(None, names, "step", "entry")
     with pytest.raises(InputError, match='norm = "log": needs positive numbers, and 1 of'):
         plot.lines(None, vector([0, 1]), "step", "entry", norm="log")
+
+
+def test_dots_have_bars_that_end_at_the_runs():
+    figure, ((ax,),) = plot.panels()
+    runs = [[0.0, 1.0], [0.0, 1.0], [0.0, 1.0], [8.0, 1.0], [0.0, 1.0]]
+    values = xr.DataArray(runs, {"kind": ["a", "b"]}, ("seed", "kind"))
+    plot.dots(ax, [1, 2], values, "runs", color=1)
+    rows = plot.numbers(figure)
+    assert [(row["kind"], row["x"], row["y"], row["n"]) for row in rows] == [
+        ("point", 1, 1.6, 5),
+        ("point", 2, 1.0, 5),
+    ]
+    assert rows[0]["low"] == 0 and rows[0]["high"] == 1.6 + 2 * 1.6
+    assert plot.caption(figure).startswith("Dots: means over n = 5 seeds; bars: two standard")
+
+
+def test_medians_have_a_band_of_the_middle_half():
+    figure, ((ax,),) = plot.panels()
+    values = xr.DataArray(np.arange(5.0)[:, None] * [1, 10], {"t": [1, 2]}, ("seed", "t"))
+    plot.medians(ax, values, "t", "runs")
+    rows = plot.numbers(figure)
+    assert [(row["y"], row["low"], row["high"]) for row in rows] == [(2, 1, 3), (20, 10, 30)]
+
+
+def test_numbers_have_ordered_colors():
+    _, ((ax,),) = plot.panels()
+    values = xr.DataArray(np.ones((6, 2, 3)), dims=("seed", "t", "k"))
+    plot.lines(ax, values.assign_coords(t=[0, 1], k=[1, 2, 4]), "t", "k")
+    assert [line.get_color() for line in ax.lines] == plot.shades(3)
+    assert {line.get_marker() for line in ax.lines} == {"o"}

@@ -19,9 +19,9 @@ _BAND = "two standard errors to either side, cut to the range of the runs"
 class Drawn(NamedTuple):
     """An artist of a drawing with its meaning.
 
-    kind: mean, runs (a mean with its runs), run, shadow (of a band), theory, reference, cells,
-    bars, boundary, outline, edge, law, bent (a law through values that bend), threshold, or open
-    (the marks of means that leave out runs).
+    kind: mean, runs (a mean with its runs), run, median, dots, shadow (of a band), theory,
+    reference, cells, bars, boundary, outline, edge, law, bent (a law through values that bend),
+    threshold, or open (the marks of means that leave out runs).
     low, high: the band; for cells the names of columns and rows; low of a threshold: its words.
     n: the least and the largest number of runs behind a mean, out of `seeds`.
     counts: the number of runs behind each point or cell.
@@ -109,6 +109,11 @@ def caption(figure: Any) -> str:
         sentences.append("Lines: one run each." if one else f"Lines: means over {seeds}.")
     if groups["runs"]:
         sentences.append(f"Thin lines: single runs of {_seeds(groups['runs'])}, thick: their mean.")
+    if groups["median"]:
+        middle_half = "bands: the middle half of the runs"
+        sentences.append(f"Lines: medians over {_seeds(groups['median'])}; {middle_half}.")
+    if groups["dots"]:
+        sentences.append(f"Dots: means over {_seeds(groups['dots'])}; bars: {_BAND}.")
     if groups["cells"]:
         counted = [note for note in groups["cells"] if note.n[1]]
         if counted:
@@ -162,8 +167,9 @@ def replicates(figure: Any) -> str:
     if not drawn:
         seeds = figure.__dict__.get("_jaxtheory_seeds", 1)
         return f"n = {seeds} seeds" if seeds > 1 else ""
-    banded = any(note.kind == "mean" and note.low is not None for note in drawn)
-    return f"{_seeds(drawn)}{', ± 2 standard errors' * banded}"
+    banded = any(note.kind in ("mean", "dots") and note.low is not None for note in drawn)
+    halves = any(note.kind == "median" for note in drawn)
+    return f"{_seeds(drawn)}{', ± 2 standard errors' * banded}{', medians and quartiles' * halves}"
 
 
 def count_seeds(figure: Any, seeds: int) -> None:
@@ -172,7 +178,18 @@ def count_seeds(figure: Any, seeds: int) -> None:
 
 
 _KINDS = (
-    *("mean", "runs", "cells", "bars", "theory", "boundary", "outline", "reference"),
+    *(
+        "mean",
+        "runs",
+        "median",
+        "dots",
+        "cells",
+        "bars",
+        "theory",
+        "boundary",
+        "outline",
+        "reference",
+    ),
     *("law", "bent", "threshold"),
 )
 
@@ -201,7 +218,7 @@ def broken(text: str, inches: float, letter: float, *, even: bool = True) -> str
 
     letter: the width of a letter in inches. even: make the lines about equally long.
     """
-    parts = text.split("$")
+    parts = text.replace(" %", "\u00a0%").split("$")
     formulas = {chr(0xE000 + k): f"${formula}$" for k, formula in enumerate(parts[1::2])}
     parts[1::2] = [
         sign * max(1, len(without_markup(formula))) for sign, formula in formulas.items()

@@ -1,6 +1,7 @@
 """The grid of a figure's panels: no cell is empty, and what panels share is written once."""
 
 from collections import Counter
+from itertools import pairwise
 from typing import Any
 
 _SHARE = "_jaxtheory_share"  # of the figure's width and height, for a panel of a grid
@@ -82,7 +83,7 @@ def say_once(figure: Any) -> None:
     """Write what a row or a column of panels shares only once.
 
     A title stays at the first panel, and the label of an axis at the outermost one; so do the
-    numbers along an axis, if they are the same.
+    numbers along an axis, if they are the same, and a color bar stays at the last.
 
     Figures that `panels` did not make stay as they are.
     """
@@ -99,6 +100,7 @@ def say_once(figure: Any) -> None:
         in_row = [[panels[i, j] for j in columns if (i, j) in panels] for i in rows]
         in_column = [[panels[i, j] for i in rows if (i, j) in panels] for j in columns]
         for line in in_row:
+            _bar_once(line)
             _title_once(line, "left")
             _label_once(line, "y")
         for line in in_column:
@@ -114,6 +116,21 @@ def _title_once(panels: list[Any], side: Any) -> None:
         for ax in panels:
             ax.set_title("")
         panels[0].set_title(title, loc=side, fontsize=size)
+
+
+def _bar_once(panels: list[Any]) -> None:
+    """Leave the color bar of the last of neighboring panels whose colors mean the same.
+
+    It covers the values of all.
+    """
+    pictures = [p for ax in panels for p in ax.collections if getattr(p, "colorbar", None)]
+    for first, second in pairwise(pictures):
+        bars = first.colorbar, second.colorbar
+        (low, high), (least, most) = (bar.ax.get_ylim() for bar in bars)
+        same = first.get_clim() == second.get_clim() and first.get_cmap() == second.get_cmap()
+        if same and len({bar.ax.get_ylabel() for bar in bars}) == 1:
+            second.colorbar.ax.set_ylim(min(low, least), max(high, most))
+            first.colorbar.remove()
 
 
 def _label_once(panels: list[Any], which: str) -> None:

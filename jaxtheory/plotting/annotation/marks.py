@@ -13,6 +13,7 @@ from jaxtheory.plotting.annotation.fit import CELL
 from jaxtheory.plotting.annotation.places import Obstacles, size_of, write
 
 _LARGEST, _SMALL, _SMALLEST, _TINY = 6.5, 5.0, 4.4, 3.8  # points; small: the number of runs
+_FEWER = 0.9  # of the runs behind other points of a curve: means over fewer are marked
 _DIGIT = 0.62 / 72  # inches per point of font size: the width of a digit
 _AMONG = 8  # marks along a line of many points, about
 _COUNTS = "_jaxtheory_counts"  # of a panel: the numbers of runs at its points
@@ -27,9 +28,9 @@ def least_and_most(counts: np.ndarray) -> tuple[int, int]:
 
 
 def mark_points(ax: Any, line: Any, n: np.ndarray, seeds: int) -> None:
-    """Draw open marks where a mean leaves out runs, with the number where it changes."""
+    """Draw open marks where a mean leaves out runs that others have, with their number."""
     x, y = line.get_xdata(), np.asarray(line.get_ydata(), float)
-    partial = (n > 0) & (n < seeds)
+    partial = (n > 0) & (n < _FEWER * n.max(initial=0))
     if not partial.any():
         return
     changes = partial & (n != np.concatenate([[seeds], n[:-1]]))
@@ -127,7 +128,8 @@ def write_cells(
         if not n[i, j]:
             continue
         place: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": size}
-        place["color"] = "white" if picture.norm(values[i, j]) < 0.55 else "black"
+        light = np.dot(picture.to_rgba(values[i, j])[:3], (0.299, 0.587, 0.114))
+        place["color"] = "white" if light < 0.5 else "black"
         if partial[i, j]:  # readable on the hatching
             place["bbox"] = {"facecolor": picture.to_rgba(values[i, j]), "linewidth": 0, "pad": 0.4}
         if partial[i, j] and stacked and below >= _TINY:

@@ -81,7 +81,7 @@ def _name(ax: Any, obstacles: Any, limit: float, label: str, same: list[Drawn]) 
     """Write what is claimed on the side of a line where it holds, or on the other."""
     wide, high = size_of(ax, label, _SIZE)
     x0, _, x1, _ = obstacles.frame
-    y, gap = ax.transData.transform((0, limit))[1], _GAP * obstacles.pixel
+    y, gap = ax.transData.transform((ax.get_xlim()[0], limit))[1], _GAP * obstacles.pixel
     boxes = [
         (x, bottom, x + wide, bottom + high)
         for share in _ALONG

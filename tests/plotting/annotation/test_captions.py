@@ -19,7 +19,7 @@ def test_a_caption_says_what_is_drawn():
     plot.remark(figure, "Measured by hand.")
     assert plot.caption(figure) == (
         "Lines: means over n = 7 of 8 seeds; bands: two standard errors to either side, cut to the "
-        "range of the runs. Open marks: means over the runs that have a value, with their number. "
+        "range of the runs. "
         "Dashed: law. Dotted: chance. Left out, as they have no value: 1 of 8 runs. Measured by "
         "hand."
     )

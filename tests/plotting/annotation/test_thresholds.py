@@ -49,3 +49,13 @@ def test_a_heat_map_has_no_limits():
     figure = plot.heat(None, shares, "x", "y", label="share", vmin=0, vmax=1)
     plot.threshold(figure.axes[0], 0.72, math.inf, "T-1")
     assert not rows_of(figure, "threshold") and not figure.axes[1].lines
+
+
+def test_words_stand_at_a_limit_on_logarithmic_axes():
+    figure, ((ax,),) = plot.panels()
+    plot.theory(ax, [1, 10], [0.5, 2.0], "law")
+    plot.finish(ax, "x", "y", xscale="log", yscale="log")
+    plot.threshold(ax, 1.0, np.inf, "T-1")
+    plot.add_caption(figure)
+    (words,) = (text for text in ax.texts if text.get_text().startswith("claimed"))
+    assert np.isfinite(words.get_position()).all()
