@@ -359,8 +359,12 @@ def test_the_site_leads_to_the_gallery():
         '(<a href="low_rank.html#lr-1">LR-1</a>, [b](c.md#d)) '
         '<a href="../networks-ladders.html#nw-4">NW-4</a>.'
     )
+    found = evidence.load()
     text = evidence.on_site("verdicts", "")
-    assert re.sub("<svg.*?</svg>\n", "", text) == evidence.verdicts(evidence.load())
+    assert len(re.findall('<details class="claim"', text)) == len(evidence.of_theories(found))
+    text = re.sub(r"<summary>\n.*?</summary>\n", "", text, flags=re.DOTALL)
+    text = re.sub(r"<(/?)details( class[^>]*?)?( open)?>", r"<\1div\2>", text)
+    assert text == evidence.verdicts(found)
 
 
 def test_a_second_key_stands_below_the_first():
@@ -401,7 +405,7 @@ def test_the_first_picture_has_what_its_figures_measured():
 
 def test_the_picture_of_the_ladders_has_what_its_figures_measured():
     axes = ladders.draw().axes
-    assert len(axes) == len(ladders.COLUMNS) == len(jaxtheory.theories.names())
+    assert len(axes) == len(ladders.COLUMNS) == len(findings.LADDERS)
     for ax, figure in zip(axes, ladders.COLUMNS, strict=True):
         assert len([line for line in ax.lines if line.get_marker() in "o>"]) == 8, figure
 

@@ -86,8 +86,8 @@ def keep_drawing(
         file = image.with_suffix(suffix)
         files[file.name] = write(file, contents[suffix])
     title = headline(result) or picture.title
-    told = {"title": title, "caption": picture.caption, "panels": picture.panels}
-    return {"files": files, "drawn": mark, **told}
+    words = {"title": title, "caption": picture.caption, "panels": picture.panels}
+    return {"files": files, "drawn": mark, **words}
 
 
 def keep_paper(

@@ -12,17 +12,17 @@ XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1
 APART = 20.0
 
 
-def lab(color: Any, seen: np.ndarray) -> np.ndarray:
-    """The coordinates L*, a*, b* of a color, for whom the linear map `seen` says."""
+def lab(color: Any, sight: np.ndarray) -> np.ndarray:
+    """The coordinates L*, a*, b* of a color, for whom the linear map `sight` is."""
     rgb = np.array(to_rgb(color))
     linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
-    x, y, z = np.cbrt(XYZ @ np.clip(seen @ linear, 1e-6, 1) / XYZ.sum(1))
+    x, y, z = np.cbrt(XYZ @ np.clip(sight @ linear, 1e-6, 1) / XYZ.sum(1))
     return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
 
 
 def distance(first: Any, second: Any) -> float:
     """The least distance of two colors, for readers who see green or do not."""
-    gaps = (lab(first, seen) - lab(second, seen) for seen in (np.eye(3), DEUTERANOPE))
+    gaps = (lab(first, sight) - lab(second, sight) for sight in (np.eye(3), DEUTERANOPE))
     return min(float(np.linalg.norm(gap)) for gap in gaps)
 
 

@@ -336,17 +336,17 @@ def facts() -> Numbers:
     """Statistics of `replication/factual_recall.py`."""
     config = factual_recall.Config(num_noise=1, length=2, num_draws=1)
     run = functools.partial(sweep, factual_recall, seeds=12, dtype="float64", buckets="exact")
-    each = lambda steps: {"steps": steps, "record": [*range(steps + 1)]}
-    small = run(config, vary={ALPHA: [1e-3, 1e-6]}, **each(600), **OBSERVED)
+    recorded = lambda steps: {"steps": steps, "record": [*range(steps + 1)]}
+    small = run(config, vary={ALPHA: [1e-3, 1e-6]}, **recorded(600), **OBSERVED)
     middle = (level(small, "uniform") + level(small, "relation")) / 2
     slope = 0.5 * fall(small, middle).diff(ALPHA) / np.log(1e3)
     law = small.relation_time.isel(step=0, drop=True)
-    noisy = run(factual_recall.Config(num_draws=1, init_scale=1e-4), **each(1200))
+    noisy = run(factual_recall.Config(num_draws=1, init_scale=1e-4), **recorded(1200))
     at = fall(noisy, level(noisy, "relation") / 2).fillna(0).round().astype(int)
-    few = run(config.replace(num_subjects=4, num_relations=16, init_scale=1e-6), **each(700))
-    lead = few.subject_mass - few.relation_mass
+    turned = run(config.replace(num_subjects=4, num_relations=16, init_scale=1e-6), **recorded(700))
+    lead = turned.subject_mass - turned.relation_mass
     rates = {"algorithm": ["gd", "adam"], "learning_rate": [0.5, 0.01]}
-    recalled = crossing(run(config.replace(zipf=1.0), zip=rates, **each(2500)).recalled, 0.5)
+    recalled = crossing(run(config.replace(zipf=1.0), zip=rates, **recorded(2500)).recalled, 0.5)
     rare = exponent(recalled, "subject")
     sizes = {"num_subjects": 32, "num_relations": 8, "num_answers": 4}
     random = config.replace(embedding="random", learning_rate=0.03, **sizes)

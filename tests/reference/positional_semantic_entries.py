@@ -72,12 +72,15 @@ def test_error(q: float, theta: float, m: float, config: Any) -> float:
     omega, a = float(config.mixture), float(config.amplitude)
     root = math.sqrt(q)
     share = min(max(theta / root, -1), 1) if q > 0 else 0.0
-    rest, every = math.sqrt(1 - share**2), nodes(12)
+    noise, every = math.sqrt(1 - share**2), nodes(12)
     for (x, u), (y, v) in itertools.product(every, every):
         h = [sigma * root * x + m, sigma * root * y - m]
         S = diagonal(h)
         for (s, b), (t, c) in itertools.product(every, every):
-            chi = [sigma * (share * x + rest * s), sigma * (share * y + rest * t)]
+            chi = [
+                sigma * (share * x + noise * s),
+                sigma * (share * y + noise * t),
+            ]
             gap = [(1 - omega) * A + omega * (0.5 + a) for A in diagonal(chi)]
             g = (2 * (d - 2) + (x - y) ** 2 + (s - t) ** 2) / d
             squares = sum((one - two) ** 2 for one, two in zip(gap, S, strict=True))

@@ -89,8 +89,8 @@ def test_new_prompts_have_the_same_facts_and_other_noise():
         counts = np.array([read(x)[2] for x in batch.tokens])
         mean, error = (T - 2) / N, np.sqrt((T - 2) / N * (1 - 1 / N) / len(counts))
         assert np.all(abs(counts.mean(axis=0) - mean) < 4 * error)
-    for left, right in itertools.combinations((one, second, case.batch, case.problem.test), 2):
-        assert np.mean(np.asarray(left.tokens) == right.tokens) < 0.5
+    for a, b in itertools.combinations((one, second, case.batch, case.problem.test), 2):
+        assert np.mean(np.asarray(a.tokens) == b.tokens) < 0.5
 
 
 def test_the_fact_is_the_best_answer():
@@ -127,11 +127,11 @@ def test_loss_and_mass_are_sums_over_prompts():
 def test_attention_to_subject_and_relation():
     case = Made(NAME, seed=4)
     size = (S * R * n, T + 1)
-    for kind, other in (("subject", "relation"), ("relation", "subject")):
+    for kind, contrast in (("subject", "relation"), ("relation", "subject")):
         maps = lambda batch, kind=kind: one_hot_maps(getattr(batch, kind), size)
         metrics = case.metrics(maps=maps)
         assert metrics[f"{kind}_attention"] == pytest.approx(1)
-        assert metrics[f"{other}_attention"] == pytest.approx(0)
+        assert metrics[f"{contrast}_attention"] == pytest.approx(0)
     assert np.isnan(case.metrics(maps=without_maps)["subject_attention"])
 
 
@@ -151,13 +151,13 @@ def test_without_the_facts_tokens_the_answer_is_as_often_as_in_all_prompts(setti
     sizes = config.num_subjects.n, config.num_relations.n, config.num_noise.n, config.length.n
     subjects, relations, noise, length = sizes
     w = np.arange(1, subjects + 1.0) ** -float(config.zipf)
-    joint, alone = Counter(), Counter()
+    joint, marginal = Counter(), Counter()
     for s, r in np.ndindex(subjects, relations):
         for words in itertools.product(range(noise), repeat=length - 2):
             chance = w[s] / w.sum() / relations / noise ** (length - 2)
             joint[r, facts[s, r], words] += chance
-            alone[words] += chance
-    want = -math.fsum(p * math.log(p / alone[key[2]]) for key, p in joint.items())
+            marginal[words] += chance
+    want = -math.fsum(p * math.log(p / marginal[key[2]]) for key, p in joint.items())
     for information in ("prompt", "tokens"):
         got = case.task.optimal_without(information, case.problem, config)
         np.testing.assert_allclose(got, want, rtol=1e-6, atol=1e-7)
@@ -174,8 +174,8 @@ def test_padded_sizes_count_for_nothing():
     np.testing.assert_array_equal(wide[rows][:, : T + 1], np.take(numbers, plain.inputs()))
     for kind in ("subject", "relation", "weight"):
         np.testing.assert_allclose(getattr(batch, kind)[rows], getattr(plain.batch, kind))
-        rest = np.delete(np.asarray(getattr(batch, kind)), rows)
-        assert not np.any(rest)
+        entries = np.delete(np.asarray(getattr(batch, kind)), rows)
+        assert not np.any(entries)
     answers = [r * 4 + a for r in range(R) for a in range(D)]
 
     def filled(like):

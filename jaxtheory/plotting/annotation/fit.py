@@ -47,7 +47,7 @@ def _thin(axis: Any, side: int) -> None:
         return
     ends = np.array([text.get_window_extent().get_points()[:, side] for text in labels])
     stride = 1
-    while len(kept := ends[::stride]) > 1 and (kept[1:, 0] < kept[:-1, 1]).any():
+    while len(shown := ends[::stride]) > 1 and (shown[1:, 0] < shown[:-1, 1]).any():
         stride += 1
     if stride > 1:
         axis.set_ticks(places[::stride], [text.get_text() for text in labels[::stride]])

@@ -68,8 +68,8 @@ def test_a_difference_of_rounding_is_none() -> None:
     table = summary(data.assign(loss=runs, predicted_loss_law=law))
     assert [row[2] for row in table.rows] == ["equal", "equal"]
     assert all("equal" not in row[1] for row in table.rows)
-    other = summary(data.assign(loss=runs, predicted_loss_law=law * np.float32(1.0001)))
-    assert not any("equal" in row for row in other.rows)
+    far = summary(data.assign(loss=runs, predicted_loss_law=law * np.float32(1.0001)))
+    assert not any("equal" in row for row in far.rows)
 
 
 def test_a_metric_of_earlier_records_names_its_step() -> None:

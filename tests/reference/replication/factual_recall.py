@@ -99,8 +99,8 @@ def masses(p, data, R, D):
 def first(values, level):
     """Where values first reach a level, by straight lines."""
     x = np.asarray(values) - level
-    found = np.flatnonzero(x[:-1] * x[1:] <= 0)
-    return found[0] + x[found[0]] / (x[found[0]] - x[found[0] + 1]) if len(found) else np.nan
+    places = np.flatnonzero(x[:-1] * x[1:] <= 0)
+    return places[0] + x[places[0]] / (x[places[0]] - x[places[0] + 1]) if len(places) else np.nan
 
 
 def exponent(y):
@@ -145,11 +145,13 @@ def reversed_lead(rng, S, R, D, alpha, eta, steps):
 def rare(rng, S, R, D, rates, steps):
     """The exponent in s of the step at which subject s is recalled, by descent and by Adam."""
     data, begin = draw(rng, S, R, D, zeta=1.0), start(S, R, D, 1, 0.01)
-    found = []
+    exponents = []
     for rule, eta in zip((descended, adam), rates, strict=True):
-        of = [right(p, data).reshape(S, R).mean(axis=1) for _, p in rule(*begin, data, eta, steps)]
-        found.append(exponent([first(column, 0.5) for column in np.array(of).T]))
-    return found
+        hits = [
+            right(p, data).reshape(S, R).mean(axis=1) for _, p in rule(*begin, data, eta, steps)
+        ]
+        exponents.append(exponent([first(column, 0.5) for column in np.array(hits).T]))
+    return exponents
 
 
 def stored(rng, d, S, R, D, eta, steps):
@@ -162,10 +164,10 @@ def stored(rng, d, S, R, D, eta, steps):
 
 def replicate(seeds, sizes=(16, 4, 8), width=16, steps=(600, 1200, 700, 2500, 600)):
     """The statistics, one value per seed."""
-    found = []
+    shares = []
     for seed in seeds:
         rng = np.random.default_rng((10, seed))
-        found.append(
+        shares.append(
             (
                 half_way(rng, *sizes, (1e-3, 1e-6), 0.5, steps[0]),
                 noise_first(rng, *sizes, 16, 6, 1e-4, 0.5, steps[1]),
@@ -175,7 +177,7 @@ def replicate(seeds, sizes=(16, 4, 8), width=16, steps=(600, 1200, 700, 2500, 60
             )
         )
     words = ("half-way", "noise", "reversed", "descent", "Adam", "stored")
-    return dict(zip(words, np.array(found).T, strict=True))
+    return dict(zip(words, np.array(shares).T, strict=True))
 
 
 TINY = {"sizes": (3, 2, 3), "width": 4, "steps": (9, 8, 7, 6, 5)}

@@ -13,7 +13,7 @@ def rise(d, at, width=0.1):
 
 def stages(d, order=1.0, height=1.0, growth=1.0, noise=(20.0, 0.1), lost=200.0):
     """Relations at a tenth of the run and subjects at half of it."""
-    end, few = float(d.step[-1]), d.num_draws == 1
+    end, single = float(d.step[-1]), d.num_draws == 1
     first = rise(d, 0.1 * end)
     second = order * rise(d, 0.5 * end) + (1 - order) * first
     law = np.minimum(1e-3 * np.exp(60 * d.step / end), 1)
@@ -22,14 +22,14 @@ def stages(d, order=1.0, height=1.0, growth=1.0, noise=(20.0, 0.1), lost=200.0):
     subject = 2 * second + 1e-3
     return {
         "loss": loss,
-        "test_loss": loss * xr.where(few, lost, 1),
+        "test_loss": loss * xr.where(single, lost, 1),
         "relation_mass": mass,
         "right": right,
         "hallucination": mass - right,
         "right_given_relation": right / mass,
         "relation_score": growth * law,
         "subject_score": subject,
-        "noise_score": subject * xr.where(few, *noise),
+        "noise_score": subject * xr.where(single, *noise),
         "predicted_loss_uniform": 3.47,
         "predicted_loss_relation": 1.89,
         "predicted_right_relation": 0.17,

@@ -31,13 +31,13 @@ def ends(d, factors=(1.0, 1.0), norm=None, lean=0.0):
 
 def starts(d, large=True):
     """Ends that are semantic from large starts, or from all others."""
-    found = (d.init_scale > 2) == large
+    semantic = (d.init_scale > 2) == large
     laws = law().sel(alpha=d.alpha)
     energy = [laws.energy.sel(start=start, drop=True) for start in ("semantic", "positional")]
     return {
-        "semantic": xr.where(found, 0.97, 0.1),
-        "positional": xr.where(found, 0.01, 0.6),
-        "energy": xr.where(found, *energy),
+        "semantic": xr.where(semantic, 0.97, 0.1),
+        "positional": xr.where(semantic, 0.01, 0.6),
+        "energy": xr.where(semantic, *energy),
     }
 
 

@@ -43,17 +43,17 @@ def test_a_branch_solves_its_equations(start, ratio):
     x, weight = special.roots_hermitenorm(7)
     nodes = list(zip(x, weight / weight.sum(), strict=True))
     root, share, s = math.sqrt(q), theta / math.sqrt(q), np.array([1, -1])
-    rest, sums = math.sqrt(1 - share**2), np.zeros(6)
+    noise, sums = math.sqrt(1 - share**2), np.zeros(6)
     for four in itertools.product(nodes, repeat=4):
         xi, zeta = np.array([z for z, _ in four]).reshape(2, 2)
         w = SIGMA * root * xi + s * m
-        t = (1 - OMEGA) * attention(SIGMA * (share * xi + rest * zeta)) + OMEGA * (0.5 + A)
+        t = (1 - OMEGA) * attention(SIGMA * (share * xi + noise * zeta)) + OMEGA * (0.5 + A)
         h = minimum(w, t, V)
         f, loss = (h - w) / (SIGMA**2 * V), SIGMA**2 * ((t - attention(h)) ** 2).sum()
         fresh = 2 * SIGMA**2 * ((t - attention(w)) ** 2).sum()
         terms = [f @ xi, f @ f, f @ s, f @ zeta, loss, fresh]
         sums += math.prod(u for _, u in four) * np.array(terms)
-    by_chi = sums[3] / (SIGMA * rest)
+    by_chi = sums[3] / (SIGMA * noise)
     by_w = sums[0] / (SIGMA * root) - theta / q * by_chi
     V_new = 1 / (RIDGE - ratio * SIGMA**2 * by_w)
     q_, m_, theta_ = ratio * SIGMA**2 * sums[1], ratio * sums[2], ratio * SIGMA**2 * by_chi
