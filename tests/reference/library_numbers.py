@@ -19,6 +19,7 @@ from jaxtheory.theories import (
     in_context_regression,
     low_rank,
     nearest_neighbor,
+    positional_semantic,
     random_walk,
     task_diversity,
 )
@@ -361,6 +362,24 @@ def facts() -> Numbers:
     }
 
 
+def two_minima() -> Numbers:
+    """Statistics of `replication/positional_semantic.py`."""
+    config = positional_semantic.Config(dimension=64, num_samples=128)
+    starts = {"start": ["positional", "semantic"]}
+    options = {"algorithm": "momentum", "seeds": 12, "steps": 400, "record": [400]}
+    data = sweep(positional_semantic, config, vary=starts, **options)
+    end = {word: last(data[word]) for word in ("semantic", "positional", "test_error", "energy")}
+    along_p, along_star = (
+        {word: values.sel(start=start) for word, values in end.items()} for start in starts["start"]
+    )
+    return {
+        "semantic": values(along_star["semantic"]),
+        "positional": values(along_p["positional"]),
+        "error": values(np.log10(along_star["test_error"])),
+        "energy": values(np.log(along_p["energy"] / along_star["energy"])),
+    }
+
+
 NUMBERS = {
     "random_walk": random_walks,
     "nearest_neighbor": nearest_neighbors,
@@ -372,4 +391,5 @@ NUMBERS = {
     "causal_graph": causal_graphs,
     "task_diversity": diversities,
     "factual_recall": facts,
+    "positional_semantic": two_minima,
 }

@@ -127,6 +127,12 @@ ROWS = {
         Row("Adam", "FR-15", "the same, Adam"),
         Row("stored", "FR-13", "share recalled for S R = d², random embeddings, d = 16"),
     ),
+    "positional_semantic": (
+        Row("semantic", "PS-4", "cosine of the semantic end with Q*, d = 64, α = 2"),
+        Row("positional", "PS-1", "cosine of the positional end with p"),
+        Row("error", "PS-3", "log10 of the test error of the semantic end"),
+        Row("energy", "PS-10", "log of the energies' ratio, positional over semantic"),
+    ),
 }
 
 
