@@ -117,7 +117,8 @@ def potential_by_response(key: Array, config: Config) -> Compared:
 def branch_is_stationary(_key: Array, _config: Config) -> Compared:
     """At the default config residuals vanish, and the off-branch slope of Phi is zero by symmetry.
 
-    The energy alpha E (loss at h) + lambda q / 2 is Phi, as the two other terms cancel.
+    The energy alpha E (loss at h) + lambda q / 2 is Phi, as the two other terms cancel. Overlaps
+    are not negative, and the test error is that of many features.
     """
     config, gaps = Config(), []
     nodes = laws.quadrature(5)
@@ -133,4 +134,6 @@ def branch_is_stationary(_key: Array, _config: Config) -> Compared:
         )(o)
         gaps += [at.residual[0], *map(jnp.abs, slope)]
         gaps += [jnp.abs(8 * loss + ridge * o.q / 2 - at.energy[0])]
+        many = laws.test_error(o, config.replace(dimension=10**9), 5)
+        gaps += [-o.theta, -o.m, jnp.abs(at.test_error[0] - many)]
     return jnp.stack(gaps), jnp.full(len(gaps), 1e-9)
