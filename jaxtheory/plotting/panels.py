@@ -131,7 +131,7 @@ def shades(count: int) -> list[Any]:
     Example:
         >>> from jaxtheory import plot
         >>> plot.shades(2)
-        ['#440154', '#74d055']
+        ['#440154', '#86d549']
     """
     from matplotlib import colormaps
     from matplotlib.colors import to_hex

@@ -23,7 +23,7 @@ def test_a_caption_says_what_is_drawn():
         "Dashed: law. Dotted: chance. Left out, as they have no value: 1 of 8 runs. Measured by "
         "hand."
     )
-    assert [to_hex(line.get_color()) for line in ax.lines[1:]] == ["#0072b2"] + ["#000000"] * 3
+    assert [to_hex(line.get_color()) for line in ax.lines[1:]] == ["#000000"] * 3
 
 
 def test_a_caption_names_the_lines_that_lack_different_numbers_of_runs():
