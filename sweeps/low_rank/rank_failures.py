@@ -33,8 +33,8 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     rows = (last(data.loss), "test hinge loss", "linear"), (gap, SPECTRUM, "log")
     pairs = ("coherence", "overlap", TWO), ("overlap", "coherence", MIXED)
     for row, (values, label, scale) in zip(axes, rows, strict=True):
-        for ax, (kind, other, pair) in zip(row, pairs, strict=True):
-            some = values.isel(pair=np.flatnonzero(data[other] == 0))
+        for ax, (kind, partner, pair) in zip(row, pairs, strict=True):
+            some = values.isel(pair=np.flatnonzero(data[partner] == 0))
             some = some.assign_coords(pair=some[kind].values)
             for color, noise in zip(
                 plot.shades(data.sizes["noise"]), data.noise.values, strict=True

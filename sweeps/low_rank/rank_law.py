@@ -49,18 +49,18 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     figure, (ranks, costs) = panels(2, "R patterns, C classes", width=4.2, height=3.4)
     rank, expected = last(data.gap_rank), law(data, LAW)
     plot.heat(ranks, rank, "matrix", "case", label="rank, by the largest gap", digits=0)
-    other = abs(rank.mean("seed") - expected) > 0.5
-    plot.boundary(ranks, other, "matrix", "case", "not the rank of the law", measured=True)
+    differing = abs(rank.mean("seed") - expected) > 0.5
+    plot.boundary(ranks, differing, "matrix", "case", "not the rank of the law", measured=True)
     plot.finish(ranks, "", "", legend=False)
-    if not other.any():
+    if not differing.any():
         plot.remark(figure, "All ranks are those of the law.")
     classes = np.unique(data.num_classes)
     for color, C in zip(plot.shades(len(classes)), classes, strict=True):
         for k in np.flatnonzero(data.num_classes == C):
             one = data.truncated_loss.isel(case=k)
-            beyond = one.assign_coords(kept_rank=one.kept_rank - C).sel(kept_rank=slice(-5, 5))
+            near = one.assign_coords(kept_rank=one.kept_rank - C).sel(kept_rank=slice(-5, 5))
             label = f"C = {C}" if k == np.flatnonzero(data.num_classes == C)[0] else ""
-            plot.series(costs, beyond, "kept_rank", label, color=color)
+            plot.series(costs, near, "kept_rank", label, color=color)
     plot.finish(costs, "rank that is kept, minus C", "test hinge loss")
     return figure
 

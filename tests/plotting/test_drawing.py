@@ -110,13 +110,13 @@ def test_a_fault_of_the_drawing_itself_is_raised():
 
 
 def test_panels_are_where_the_drawing_says():
-    def two():
+    def pair():
         figure, axes = plot.panels(2, title="title")
         for ax in axes.ravel():
             ax.plot([0, 1], [0, 1])
             plot.finish(ax, "x", "y")
         return figure
 
-    left, right = drawing(two, ("png",), print, captioned=False).panels
-    assert 0 <= left[0] < left[2] <= right[0] < right[2] <= 1
-    assert all(0 <= bottom < top < 0.95 for _, bottom, _, top in (left, right))
+    one, two = drawing(pair, ("png",), print, captioned=False).panels
+    assert 0 <= one[0] < one[2] <= two[0] < two[2] <= 1
+    assert all(0 <= bottom < top < 0.95 for _, bottom, _, top in (one, two))

@@ -98,8 +98,9 @@ def test_the_page_stands_alone(folder):
 
 
 def test_the_title_of_a_drawing_is_its_finding(folder):
-    assert [record["title"] for _, record in records(folder)] == ["The loss L0 falls"] * 3
-    assert '<p class="finding">The loss L0 falls</p>' in (folder / "report.html").read_text()
+    assert [record["title"] for _, record in records(folder)] == ["The loss L_0 falls"] * 3
+    page = (folder / "report.html").read_text()
+    assert '<p class="finding">The loss L<sub>0</sub> falls</p>' in page
 
 
 def test_the_main_figure_of_a_theory_comes_first(folder, tmp_path):

@@ -105,14 +105,14 @@ def identities(rng):
     star, p, x = sphere(rng, d, d**0.5), sphere(rng, d, RHO), SIGMA * rng.normal(size=(2, n, d))
     Q, t = rng.normal(size=d), target(x, star)
 
-    def whole(h):
+    def matrices(h):
         weights = np.exp(np.einsum("ln,kn->nlk", h, h))
         return weights / weights.sum(axis=2, keepdims=True)
 
     positions = np.array([[0.5 + A, 0.5 - A], [0.5 - A, 0.5 + A]])
-    T = (1 - OMEGA) * whole(x @ star / d**0.5) + OMEGA * positions
+    T = (1 - OMEGA) * matrices(x @ star / d**0.5) + OMEGA * positions
     h = scores(x, p, Q)
-    gaps = np.einsum("nlk,knd->nld", T - whole(h), x)
+    gaps = np.einsum("nlk,knd->nld", T - matrices(h), x)
     yield "loss", energy(x, p, t, Q), ((gaps**2).sum() / d + RIDGE * Q @ Q) / (2 * d)
     yield "diagonal of T", t.T, np.einsum("nll->nl", T)
     signs = np.array([1.0, -1.0])
