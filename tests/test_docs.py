@@ -168,7 +168,7 @@ def test_every_public_name_stands_under_one_verb():
     assert sorted(names) == sorted({*jaxtheory.__all__, "testing", "plot.optimizers"})
     pages = reference_pages.built()
     assert len(pages) == len({str(page).lower() for page in pages}) == len(names) + 1
-    assert "| `bars` | [lora_ranks](" in pages[reference_pages.place("plot")]
+    assert "| `law` | [pruning_theorem](" in pages[reference_pages.place("plot")]
     assert "and " in pages[reference_pages.place("Figure")]
     assert public.undocumented("jaxtheory") == []
 

@@ -55,9 +55,9 @@ def draw(data: xr.Dataset) -> plot.Drawing:
             plot.theory(ax, 0, level, "", says="the levels $L_0$ to $L_4$ of the theory")
         plot.finish(ax, "step t", "loss L", name, xscale="log", legend=False)
     one = select(started, "separate").isel(seed=0)
-    for d in range(one.sizes["component"]):
+    for d, color in enumerate(plot.shades(one.sizes["component"])):
         part = one.components.isel(component=d)
-        components.plot(one.step, part, color=plot.COLORS[d + 1], label=f"d = {d + 1}")
+        components.plot(one.step, part, color=color, label=f"d = {d + 1}")
     plot.finish(
         components, "step t", r"$A_{dd}$ / its value at the minimum", "one run", xscale="log"
     )

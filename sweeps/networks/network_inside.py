@@ -25,6 +25,7 @@ CONFIG = THEORY.Config(
     warmup=50,
     horizon=2000,
 )
+HUES = (0, 1, 2, 5)  # of heads
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
@@ -48,7 +49,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         plot.finish(ax, "step t", label, xscale="log")
     for head in range(data.sizes["head"]):
         rises = one.heads.isel(layer=0, head=head)
-        heads.plot(one.step, rises, color=plot.COLORS[head], label=f"head {head + 1}")
+        heads.plot(one.step, rises, color=plot.COLORS[HUES[head]], label=f"head {head + 1}")
     plot.finish(heads, "step t", "loss without the head", xscale="log")
     return figure
 

@@ -22,7 +22,11 @@ SHOWN = {
     V: OF_V,
     "kl": "KL(law || output), nats",
 }
-LAWS = {"theorem": "theorem", "sqrt_law": "sqrt law, t = ∞", "population": "theory, this t"}
+LAWS = {  # text and color; the theory of the runs has theirs
+    "theorem": ("theorem", 1),
+    "sqrt_law": ("sqrt law, t = ∞", 2),
+    "population": ("theory, this t", 0),
+}
 
 
 def odds_exponent(data: xr.Dataset) -> xr.DataArray:
@@ -44,7 +48,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     for ax, (name, label) in zip(axes[0], SHOWN.items(), strict=True):
         values = last(data[name]).where(right(data))
         plot.series(ax, values, P, end(data))
-        for color, (law, text) in enumerate(LAWS.items(), 1):
+        for law, (text, color) in LAWS.items():
             if f"predicted_{name}_{law}" in data:
                 predicted(ax, last(data[f"predicted_{name}_{law}"]), P, text, color)
         scale = "log" if name == "value_ratio" else "linear"

@@ -35,7 +35,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
             fair = late[f"predicted_{V}_population"].sel({P: 0.5})
             predicted(ax, fair, "step", "B = ∞, p = 0.5", 2)
             t = late.step.values
-            plot.theory(ax, t, np.full(len(t), counts() ** 0.5), "counts of B sequences", color=3)
+            plot.theory(ax, t, np.full(len(t), counts() ** 0.5), "counts of B sequences", color=4)
         scale = "linear" if name == "accuracy" else "log"
         plot.finish(ax, "step t", label, xscale="log", yscale=scale, legend=False)
         for power in POWERS.values():

@@ -60,7 +60,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     plot.reference(ax, one[K], middle("equivalent"), "law at these tasks and d")
     for color, name, says in (
         (2, "best", "least on fresh tasks"),
-        (3, "bayes", "ridge on the prompt"),
+        (5, "bayes", "ridge on the prompt"),
     ):
         plot.theory(ax, one[K], middle(name), says, color=color)
     plot.reference(ax, None, 1.01, "", color=4, says="the answer 0, of error 1 + ρ")

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 from matplotlib.colors import to_rgb
 
+from jaxtheory.plotting.panels import COLORS
+
 # linear RGB as a deuteranope sees it (Machado, Oliveira, Fernandes 2009, severity 1)
 DEUTERANOPE = np.array([[0.367, 0.861, -0.228], [0.280, 0.673, 0.047], [-0.012, 0.043, 0.969]])
 XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
@@ -27,8 +29,16 @@ def distance(first: Any, second: Any) -> float:
 
 
 def alike(ax: Any) -> list[str]:
-    """Pairs of named lines of a panel that differ in nothing but colors that are hard to tell."""
-    named = [line for line in ax.lines if not str(line.get_label()).startswith("_")]
+    """Pairs of named lines of a panel that differ in nothing but colors that are hard to tell.
+
+    Those in the order of an axis have colors of the same order, and are not asked.
+    """
+    palette = [to_rgb(color) for color in COLORS]
+    named = [
+        line
+        for line in ax.lines
+        if not str(line.get_label()).startswith("_") and to_rgb(line.get_color()) in palette
+    ]
     look = lambda line: (str(line.get_marker()), str(line.get_linestyle()))
     return [
         f"{a.get_label()} and {b.get_label()}"
