@@ -207,19 +207,12 @@ def under_both(found: dict[str, Any]) -> str:
     both = [name for name in by_rule if "satisfied" in second.get(name, {})]
     pairs = [{first[name]["decision"], second[name]["decision"]} for name in both]
     decided = [pair for pair in pairs if "undecided" not in pair]
-    text = (
+    return (
         f"Of {len(judged)} claims {len(by_rule)} have been judged by this rule under a key at "
         f"which nobody had looked before, and {len(both)} under a second one too: "
         f"{len(decided)} are decided under both, of which "
         f"{sum(len(pair) > 1 for pair in decided)} disagree."
     )
-    if older := len(judged) - len(by_rule):
-        text += (
-            f" The other {older} verdicts are older, judge a mean by a 99 % confidence interval, "
-            "which supposes runs that scatter like a normal distribution, and are replaced when "
-            "their figures are run again."
-        )
-    return text
 
 
 def with_findings(text: str, found: dict[str, Any]) -> str:
@@ -358,20 +351,12 @@ def index(found: dict[str, Any]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-EARLIER = (
-    "These intervals suppose runs that scatter like a normal distribution; few runs with ties or "
-    "long tails decide too readily. A number that is 1 in one run of 20 and else 0 has the mean "
-    "0.05; yet 8 runs are all 0 with probability 66 %, and “at most 0.04 on average” then holds."
-)
 HEAD = """# Verdicts
 
 Origin: *printed* is a sentence of the source, quoted in “ ”; *interpretation* is our version of a
 sentence that gives no numbers, or only an order of magnitude; *derived* is a statement of ours.
 Only a printed sentence is "refuted" without more. {rule} ([Derivation](evidence.md).)
 
-Where no number of satisfied replicates is given, the verdict is an earlier one, and is replaced
-when its figure is run again. It judges a mean, a median or a share over seeds by its 99 %
-confidence interval, in brackets ([how](decisions/0032-intervals.md)). {earlier}
 The claims are in the order of the statements on the theories' pages.
 [Standard Transformers](networks-ladders.md) and [Llamas](real-models.md) have their own pages.
 
@@ -402,7 +387,7 @@ def head(found: dict[str, Any]) -> str:
         if rooms()[name] in known
     }
     command = ", ".join(f"`{text}`" for text in sorted(commands))
-    return HEAD.format(rule=wording.RULE, earlier=EARLIER, counts=counts(claims), commands=command)
+    return HEAD.format(rule=wording.RULE, counts=counts(claims), commands=command)
 
 
 def verdicts(found: dict[str, Any]) -> str:
