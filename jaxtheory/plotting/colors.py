@@ -1,5 +1,6 @@
 """Colors for numbers: their scales and their color bars."""
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,9 @@ def normalized(norm: Any, values: Any, vmin: float | None, vmax: float | None) -
     from matplotlib.colors import BoundaryNorm, CenteredNorm, LogNorm, Normalize
 
     if isinstance(norm, list):
+        most = len(_CATEGORIES) + 1
+        if not 2 <= len(norm) <= most or any(a >= b for a, b in pairwise(norm)):
+            raise InputError(f"norm = {norm!r}: must be 2 to {most} increasing edges of categories")
         return BoundaryNorm(norm, len(norm) - 1)
     if isinstance(norm, Normalize):
         if vmin is not None or vmax is not None:
