@@ -31,8 +31,8 @@ def test_a_scale_is_linear_logarithmic_or_given():
 @pytest.mark.parametrize(
     ("norm", "values", "vmin", "vmax", "message"),
     [
-        ([1.0], [1], None, None, "norm = [1.0]: must be 2 to 9 increasing edges of categories"),
-        ([0, 2, 1], [1], None, None, "norm = [0, 2, 1]: must be 2 to 9 increasing edges"),
+        ([1.0], [1], None, None, "must be 2 to 9 increasing edges of categories"),
+        ([0, 2, 1], [1], None, None, "must be 2 to 9 increasing edges"),
         ([*range(10)], [1], None, None, "must be 2 to 9 increasing edges of categories"),
         ("cubic", [1], None, None, 'norm = \'cubic\': must be "linear", "log", "diverging"'),
         (Normalize(), [1], 0, None, "a Normalize has its own"),
