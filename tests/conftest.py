@@ -9,6 +9,7 @@ import os
 
 import jaxlib.version
 
+os.environ.pop("COLUMNS", None)  # of who runs the tests: commands are as wide as it says
 plain = jaxlib.version.__version_info__ < (0, 11, 1)  # XLA had them, and refuses an unknown flag
 os.environ.setdefault(
     "XLA_FLAGS",

@@ -360,9 +360,10 @@ def test_processes(tmp_path, monkeypatch):
 def test_processes_to_be_timed(tmp_path, monkeypatch, capsys):
     """First sweeps, start-up, walks and tests have goals; a package offers 1,000 figures."""
     groups = list(processes.within(tmp_path))
-    assert [group.theory for group in groups[:9]] == list(jaxtheory.theories.names())
+    names = list(jaxtheory.theories.names())
+    assert [group.theory for group in groups[: len(names)]] == names
     goals = [line.goal for group in groups for line in group.lines]
-    assert goals == [3] * 9 + [0.05, 0.25, 2, 2, 1.9, 1.2, 100, 300]
+    assert goals == [3] * len(names) + [0.05, 0.25, 2, 2, 1.9, 1.2, 100, 300]
     monkeypatch.syspath_prepend(tmp_path / "many")
     assert main(["list"]) == 0 and "figure_999" in capsys.readouterr().out
 

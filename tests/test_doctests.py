@@ -3,6 +3,7 @@
 import doctest
 import importlib.util
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,12 +13,20 @@ import jaxtheory
 DOCS = Path(__file__).parents[1] / "docs"
 SERVICES = {"jaxtheory.cluster", "jaxtheory.llama"}  # examples need a cluster or a checkpoint
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
-spec = importlib.util.spec_from_file_location("public_names", DOCS / "public.py")
-assert spec is not None and spec.loader is not None
-public = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(public)
-PAGE = (DOCS / "reference" / "modules.md").read_text()
-MODULES = ["jaxtheory", *sorted({*public.MARK.findall(PAGE)} - SERVICES)]
+
+
+def loaded(name):
+    """A module of the folder docs, which is not a package."""
+    spec = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
+    assert spec is not None and spec.loader is not None
+    sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(sys.modules[name])
+    return sys.modules[name]
+
+
+public, reference_pages = map(loaded, ("public", "reference_pages"))
+PAGES = "\n".join(reference_pages.built().values())
+MODULES = ["jaxtheory", *sorted({*public.MARK.findall(PAGES)} - SERVICES)]
 
 
 def examples(module):

@@ -39,7 +39,7 @@ def test_a_sweep_ends_with_its_last_values(capsys: pytest.CaptureFixture) -> Non
     assert header == "learning_rate loss loss - predicted rounded_loss".split()
     (row,) = (row for row in rows if row[:1] == ["0.2"])
     loss = xr.open_zarr("out/data.zarr").loss.isel(learning_rate=1, step=-1).values
-    assert " ".join(row[1:4]) == _estimate(loss.mean(), abs(loss[0] - loss[1]) / 2)
+    assert " ".join(row[1:4]) == _estimate(loss.mean(), abs(loss[0] - loss[1]) / 2, "0")
 
 
 def test_of_one_point_there_is_a_line_per_metric(capsys: pytest.CaptureFixture) -> None:

@@ -17,7 +17,7 @@ for name in names():
     for i, config in enumerate(get(name).examples[:{examples}]):
         theory = keep_one_metric(get(name)) if i or {devices} > 2 else get(name)
         data = jaxtheory.sweep(theory, config, seeds={devices}, steps=4, record=4, dtype="float64")
-        error = next(n for n in ("loss", "icl_error", "diagonal") if n in data)
+        error = next(n for n in ("loss", "icl_error", "diagonal", "energy") if n in data)
         assert (data.diverged_at == -1).all() and np.isfinite(data[error]).all()
         if i == 0:
             key = jaxtheory.run_key(0, 1)

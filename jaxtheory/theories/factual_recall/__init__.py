@@ -20,6 +20,7 @@ __all__ = [
     "Problem",
     "Time",
     "assumptions",
+    "coords",
     "gradient",
     "init",
     "loss",
