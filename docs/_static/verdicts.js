@@ -6,7 +6,7 @@ addEventListener("DOMContentLoaded", () => {
   const bar = document.createElement("div");
   bar.className = "filters";
   const count = document.createElement("output");
-  const chosen = new URLSearchParams(location.search);
+  const chosen = new URLSearchParams(location.hash.startsWith("#?") ? location.hash.slice(2) : "");
   const texts = new Map(claims.map((claim) => [claim, claim.textContent.toLowerCase()]));
   const apply = () => {
     const words = (chosen.get("words") || "").toLowerCase().split(/\s+/);
@@ -23,12 +23,13 @@ addEventListener("DOMContentLoaded", () => {
   const choose = (name, value) => {
     if (value) chosen.set(name, value);
     else chosen.delete(name);
-    history.replaceState(null, "", `${location.pathname}${chosen.size ? `?${chosen}` : ""}`);
+    history.replaceState(null, "", `#${chosen.size ? `?${chosen}` : ""}`);
     apply();
   };
   const add = (name, control) => {
     control.value = chosen.get(name) || "";
-    control.addEventListener("input", () => choose(name, control.value));
+    for (const event of ["input", "change"])
+      control.addEventListener(event, () => choose(name, control.value));
     const label = document.createElement("label");
     label.append(`${name} `, control);
     bar.append(label);
