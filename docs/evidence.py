@@ -329,8 +329,8 @@ def thumbnail(figure: str) -> str:
 
 def outcomes(figure: str, found: dict[str, Any]) -> str:
     """Return how many claims of a figure hold, fail or are open, in signs."""
-    known = [claim.id for claim in jaxtheory.figures.get(figure).claims]
-    decisions = [found["claims"][name]["decision"] for name in known if name in found["claims"]]
+    names = [claim.id for claim in jaxtheory.figures.get(figure).claims]
+    decisions = [found["claims"][name]["decision"] for name in names if name in found["claims"]]
     counts = {sign: decisions.count(word) for word, sign in wording.SIGNS.items()}
     return " ".join(f"{sign} {n}" for sign, n in counts.items() if n)
 

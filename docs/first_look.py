@@ -22,16 +22,16 @@ def notebook() -> Any:
     """Return the tutorial as a notebook without outputs, with links from the folder docs."""
     from myst_nb.core.read import MdParserConfig, read_myst_markdown_notebook
 
-    made = read_myst_markdown_notebook(SOURCE.read_text(encoding="utf-8"), MdParserConfig())
-    made.metadata = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
-    for place, cell in enumerate(made.cells):
+    book = read_myst_markdown_notebook(SOURCE.read_text(encoding="utf-8"), MdParserConfig())
+    book.metadata = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
+    for place, cell in enumerate(book.cells):
         cell.id, cell.metadata = f"cell-{place}", {}
         if cell.cell_type == "markdown":
             cell.source = cell.source.replace("](../", "](")
-    return made
+    return book
 
 
-def executed(made: Any) -> Any:
+def executed(book: Any) -> Any:
     """Return a notebook with its outputs, without progress bars and warnings."""
     import nbclient
 
@@ -40,7 +40,7 @@ def executed(made: Any) -> Any:
         settings.parent.mkdir()
         settings.write_text(f"c = get_config()\n{SETTING}", encoding="utf-8")
         os.environ["IPYTHONDIR"] = place
-        client = nbclient.NotebookClient(made, timeout=1200, record_timing=False)
+        client = nbclient.NotebookClient(book, timeout=1200, record_timing=False)
         done = client.execute(cwd=place)
     for cell in done.cells:
         if cell.cell_type == "code":

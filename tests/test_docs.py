@@ -39,7 +39,7 @@ PAGES = (
 
 
 def loaded(name: str) -> Any:
-    """A module of the folder docs, which is no package."""
+    """A module of the folder docs, which is not a package."""
     spec = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
     assert spec is not None and spec.loader is not None
     sys.modules[name] = importlib.util.module_from_spec(spec)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from jaxtheory.claims.figure import Figure
     from jaxtheory.core.theory import Theory
 
-_WIDTH = 110  # columns where there is no terminal
+_WIDTH = 110  # columns if the output is not a terminal
 _SCREEN = 43  # lines, without the two of the hint at the end
 _FEW = 4  # least number of claims on a screen
 _EXPECTED = {"holds": "expected to hold", "fails": "expected to fail", None: "open"}

@@ -84,7 +84,7 @@ def for_paper(
     """Return the files of a figure for a paper, such as as wide as its "column", by format.
 
     These are pdf, png and pgf without the caption, and as txt the caption and `more` lines. Without
-    LaTeX there is no pgf, and `tell` is called with a sentence about it.
+    LaTeX there is no pgf, and `tell` gets a sentence that says so.
     """
     tex = next(filter(shutil.which, _TEX), None)
     with on_paper(PAPERS[kind]):

@@ -178,19 +178,8 @@ def count_seeds(figure: Any, seeds: int) -> None:
 
 
 _KINDS = (
-    *(
-        "mean",
-        "runs",
-        "median",
-        "dots",
-        "cells",
-        "bars",
-        "theory",
-        "boundary",
-        "outline",
-        "reference",
-    ),
-    *("law", "bent", "threshold"),
+    *("mean", "runs", "median", "dots", "cells", "bars", "theory", "boundary", "outline"),
+    *("reference", "law", "bent", "threshold"),
 )
 
 

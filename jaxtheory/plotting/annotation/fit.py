@@ -1,4 +1,4 @@
-"""What has no room at the final size of a drawing is left out: numbers and names of cells."""
+"""Numbers and names of cells are left out if they do not fit at the final size of a drawing."""
 
 from typing import Any
 

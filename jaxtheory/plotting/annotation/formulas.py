@@ -26,7 +26,7 @@ def _formula(formula: str) -> str:
 
 
 def _letter(name: str) -> str:
-    """What a command writes: a sign, a Greek letter, or else the name of a function."""
+    """Return the sign or the Greek letter of a command, or else the name of its function."""
     kind = "CAPITAL" if name[0].isupper() else "SMALL"
     greek = f"GREEK {kind} LETTER {name.removeprefix('var').upper()}"
     try:

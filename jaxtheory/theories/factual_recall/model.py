@@ -118,7 +118,7 @@ class Params(NamedTuple):
 def init(_key: Array, _problem: Problem, config: Config) -> Params:
     """W = alpha and u = alpha sqrt(A + 1) for onehot embeddings; W = 0 and u = 1 for random ones.
 
-    A constant W is invisible in softmax, and u_v^2 - |W_v|^2 = alpha^2 (see `laws`). With random
+    Softmax does not see a constant W, and u_v^2 - |W_v|^2 = alpha^2 (see `laws`). With random
     embeddings W has no column of a token that could be balanced with its score; from W = 0 nothing
     drawn interferes with the facts, and with u = 1 the layer starts as an associative memory.
     """

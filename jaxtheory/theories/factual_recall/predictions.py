@@ -81,7 +81,7 @@ def _is_top(
 
 
 def imbalance(params: Params, config: Config) -> Float[Array, ""]:
-    """What the flow conserves, minus its value at the start, relative; see `metrics`."""
+    """The relative change, since the start, of what the flow conserves; see `metrics`."""
     squares = jnp.concatenate([u**2 for u in params.u])
     if not isinstance(params.W, Table):
         V = sum(

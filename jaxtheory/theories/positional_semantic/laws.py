@@ -162,8 +162,8 @@ def potential(
 def branch(start: str, ratios: Any, config: Config, number: int = NODES) -> Branch:
     """The branch of minima at each ratio alpha = n/d, in place of the config's.
 
-    It is followed down from the largest ratio, or from 8: there the start is near to where the
-    minimum goes for large alpha. `residual` is not small where there is no branch.
+    Newton's method follows it down from the largest ratio, or from 8, where its start is close to
+    the minimum for large alpha. A `residual` that is not small says that there is no branch.
 
     Args:
         start: "positional" or "semantic".
